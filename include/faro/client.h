@@ -56,6 +56,8 @@ typedef struct faro_client_params {
    * names, and then the signer may be its own shuffler under another key. */
   const unsigned char *shufflers;
   size_t shuffler_count;
+
+  bool fixed; /* refuses all moves: addresses and keys are those of the campaign, for ever */
 } faro_client_params;
 
 FARO_API faro_status faro_client_open(faro_client **client, const faro_client_params *params,
@@ -71,6 +73,22 @@ FARO_API faro_status faro_client_campaign(faro_client *client, const void *bytes
                                           faro_error *error) FARO_WARN_UNUSED;
 FARO_API faro_status faro_client_policy(faro_client *client, const void *bytes, size_t length,
                                         faro_error *error) FARO_WARN_UNUSED;
+
+/* A campaign may move: its addresses and keys change, and it stays the same campaign with the same
+ * budget. GET <analyzer>/v1/move has the newest move, or 404 if there is none. Ask for it before
+ * the campaign, and again when a policy is refused or an address does not answer. Save its bytes
+ * when it was accepted, and give them to the client first after a restart: then nobody who holds
+ * an old key can take the move back. It may come before or after the campaign. A shuffler's
+ * address and key change only if the shuffler itself has signed the change.
+ *   FARO_OLD      an earlier move than one seen before
+ *   FARO_FOREIGN  the move of another campaign
+ *   FARO_WEAK     this client is fixed, or would have to send where it must not
+ *   FARO_INVALID  damaged, or not signed by the right keys */
+FARO_API faro_status faro_client_move(faro_client *client, const void *bytes, size_t length,
+                                      faro_error *error) FARO_WARN_UNUSED;
+FARO_API uint64_t faro_client_moved(const faro_client *client); /* number of the newest move; 0: none */
+/* The analyzer's address by the newest move or the campaign; NULL if neither is known. */
+FARO_API const char *faro_client_analyzer(const faro_client *client);
 
 /* Chooses one of `count` arms by the policy. The features of arm a start at features[a *
  * dimension]. If the policy samples, the client draws, and the next call may choose another arm. */

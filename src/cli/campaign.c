@@ -28,9 +28,8 @@ static const faro_field options[] = {
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print the answer as JSON"},
 };
 
-enum { LIST, SHOW, CREATE, FIRST_CHANGE };
-FARO_WORDS(actions, "list", "show", "create", "open")
-static const char *const change_to[] = {"open"}; /* the state after each of the other actions */
+enum { LIST, SHOW, CREATE }; /* the others are what the analyzer does to a campaign */
+FARO_WORDS(actions, "list", "show", "create", "open", "pause", "resume", "finish", "archive")
 
 /* Asking. */
 
@@ -162,7 +161,7 @@ static faro_status act(session *s, size_t action, const char *name, json_t **jso
   if (action == LIST) return ask(s, false, "/v1/campaigns", json, error);
   if (action == CREATE) snprintf(path, sizeof path, "/v1/campaigns?name=%s", name);
   else if (action == SHOW) snprintf(path, sizeof path, "%s%s/v1/life", slash, name);
-  else snprintf(path, sizeof path, "%s%s/v1/life?to=%s", slash, name, change_to[action - FIRST_CHANGE]);
+  else snprintf(path, sizeof path, "%s%s/v1/life?do=%s", slash, name, actions(action));
   return ask(s, action != SHOW, path, json, error);
 }
 
@@ -200,7 +199,7 @@ static int run(int argc, char **argv) {
 
 const cli_command cli_campaign = {
     .name = "campaign",
-    .usage = "campaign list|show|create|open [NAME] --url URL --token FILE",
+    .usage = "campaign list|show|create|open|pause|resume|finish|archive [NAME] --url URL --token FILE",
     .summary = "list an analyzer's campaigns, and open, pause, end and archive them",
     .run = run,
     .options = options,
@@ -210,6 +209,10 @@ const cli_command cli_campaign = {
     .about = "  list     all campaigns of the analyzer, with their states\n"
              "  show     one campaign: its state and its claim; of a draft, what would be signed\n"
              "  create   read NAME.yaml in the analyzer's folder of campaigns, as a draft\n"
-             "  open     sign a draft, and serve it\n",
+             "  open     sign a draft, and serve it\n"
+             "  pause    take no reports or batches, and publish nothing, until it is resumed\n"
+             "  resume   go on after a pause\n"
+             "  finish   end it before its budget is used up; reports are refused for good\n"
+             "  archive  only show what a finished campaign has published\n",
     .help = "NAME is left out if the analyzer has one campaign only.\n",
 };

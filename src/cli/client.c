@@ -25,7 +25,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
-#include "service/client/client_send.h"
+#include "client/client_inner.h"
+#include "service/client/client_place.h"
 #include "service/client/client_settings.h"
 #include "service/http/listen.h"
 #include "service/role/process.h"
@@ -41,7 +42,7 @@ typedef struct request {
 static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, file), .value = "FILE",
      .help = "settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, level, "
-             "honest, insecure, shufflers; options replace them; see faro-client(1)"},
+             "honest, insecure, fixed, shufflers; options replace them; see faro-client(1)"},
     {"analyzer", FARO_FIELD_TEXT, SETTING(analyzer), .value = "URL",
      .help = "address of the analyzer, which publishes the campaign and the policies"},
     {"key", FARO_FIELD_TEXT, SETTING(key_file), .value = "FILE",
@@ -66,6 +67,8 @@ static const faro_field options[] = {
      .help = "the greatest share of a batch whose noise the claim may count on; 0, the default: any"},
     {"insecure", FARO_FIELD_FLAG, SETTING(insecure),
      .help = "allow plain http:// beyond this machine: listeners can read the token"},
+    {"fixed", FARO_FIELD_FLAG, SETTING(fixed),
+     .help = "refuse all moves: use the addresses and keys of the campaign and of the settings only"},
     {"send", FARO_FIELD_FLAG, FARO_AT(request, send), .help = "send the reports: the default"},
     {"flush", FARO_FIELD_FLAG, FARO_AT(request, flush),
      .help = "deliver what waits in the state, read nothing, and exit"},
@@ -113,6 +116,7 @@ typedef struct session {
   const request *r;
   faro_client *client;
   faro_sender *sender;
+  faro_client_place place;
   faro_queue *queue;      /* NULL: no state */
   faro_campaign campaign; /* a copy, for its bounds */
   unsigned char *parts;
@@ -145,13 +149,34 @@ static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY
   return status;
 }
 
-/* Fetches the campaign for the client, and opens it once more for its details. */
-static faro_status fetch_campaign(session *s, const unsigned char *key, faro_error *error) {
+/* Fetches the newest move and the campaign for the client. */
+static faro_status fetch_campaign(session *s, faro_error *error) {
+  const faro_client_settings *c = &s->r->settings;
   faro_sent sent;
   faro_status status =
-      faro_client_fetch_campaign(s->client, s->sender, s->r->settings.analyzer, &sent, error);
-  if (status == FARO_OK) status = faro_campaign_open(&s->campaign, sent.bytes, sent.length, key, error);
+      faro_client_place_open(&s->place, s->client, c->analyzer, c->state, !s->r->dry && !s->r->show, error);
+  if (status == FARO_OK && !c->fixed) status = faro_client_place_look(&s->place, s->client, s->sender, error);
+  if (status == FARO_OK)
+    status = faro_client_fetch_campaign(s->client, s->sender, s->place.address, &sent, error);
+  if (status == FARO_OK) s->campaign = *faro_client_view(s->client);
   return status;
+}
+
+/* Fetches the newest policy. If it is refused, or nobody answers, the campaign may have moved. */
+static faro_status fetch_policy(session *s, uint64_t after, faro_error *error) {
+  bool fresh = false;
+  faro_error why = {0};
+  const uint64_t before = faro_client_moved(s->client);
+  faro_status status =
+      faro_client_fetch_policy(s->client, s->sender, s->place.address, after, false, &fresh, &why);
+  if ((status == FARO_INVALID || status == FARO_SYSTEM) && !s->r->settings.fixed &&
+      faro_client_place_look(&s->place, s->client, s->sender, NULL) == FARO_OK &&
+      faro_client_moved(s->client) > before) {
+    why = (faro_error){0};
+    s->campaign = *faro_client_view(s->client);
+    status = faro_client_fetch_policy(s->client, s->sender, s->place.address, after, false, &fresh, &why);
+  }
+  return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
 /* A run that changes nothing only looks at the state. */
@@ -171,6 +196,7 @@ static faro_status open_client(session *s, const unsigned char *key, const unsig
                                .user_level = c->level == 1,
                                .honest = c->honest,
                                .insecure = c->insecure,
+                               .fixed = c->fixed,
                                .shufflers = c->shufflers > 0 ? c->shuffler[0] : NULL,
                                .shuffler_count = c->shufflers};
   if (s->queue) faro_queue_restore(s->queue, &params);
@@ -186,7 +212,7 @@ static faro_status open_session(session *s, faro_error *error) {
   if (status == FARO_OK) status = open_client(s, key, token, error);
   sodium_memzero(token, sizeof token);
   if (status == FARO_OK) status = faro_sender_create(&s->sender, &params, error);
-  if (status == FARO_OK) status = fetch_campaign(s, key, error);
+  if (status == FARO_OK) status = fetch_campaign(s, error);
   if (status != FARO_OK) return status;
   s->parts_size = faro_client_parts(s->client) * faro_client_part_size(s->client);
   s->parts = malloc(s->parts_size);
@@ -250,6 +276,9 @@ static void show(const session *s) {
   printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
          c->contribution.norm, c->arms);
   show_shufflers(c);
+  if (faro_client_moved(s->client) > 0)
+    printf("moved:     %" PRIu64 " times; the analyzer is at %s\n", faro_client_moved(s->client),
+           c->analyzer);
   if (c->wait > 0) printf("wait:      a choice may be reported until %" PRIu64 " batches later\n", c->wait);
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
   if (s->queue) show_queue(s->queue);
@@ -294,10 +323,8 @@ static size_t read_arms(session *s, char *text, faro_error *error) {
  * is made for the newest one: what it says about the arm does not depend on the policy that chose
  * it. If the analyzer does not answer, the policy at hand may still do. */
 static faro_status catch_up(session *s, faro_error *error) {
-  bool fresh = false;
   faro_error why = {0};
-  const faro_status status = faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
-                                                      faro_client_version(s->client), false, &fresh, &why);
+  const faro_status status = fetch_policy(s, faro_client_version(s->client), &why);
   return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
@@ -423,15 +450,11 @@ static faro_status late_reward(session *s, char *text, char *value, faro_error *
 
 /* Reads the arms and chooses one of them; with a name in front of the arms, keeps the choice. */
 static faro_status choose(session *s, char *text, size_t *arm, bool *kept, faro_error *error) {
-  bool fresh = false;
   char *arms = strchr(text, ':');
   *kept = arms != NULL;
   if (arms) *arms++ = '\0';
   const size_t count = read_arms(s, arms ? arms : text, error);
-  faro_status status = count > 0
-                           ? faro_client_fetch_policy(s->client, s->sender, s->r->settings.analyzer,
-                                                      faro_client_version(s->client), false, &fresh, error)
-                           : FARO_INVALID;
+  faro_status status = count > 0 ? fetch_policy(s, faro_client_version(s->client), error) : FARO_INVALID;
   if (status == FARO_OK) status = faro_client_choose(s->client, s->features, count, arm, error);
   if (status == FARO_OK && *kept && !s->r->dry)
     status = faro_queue_keep(s->queue, s->client, trim(text),
@@ -506,11 +529,9 @@ static int run(int argc, char **argv) {
   if (r.check) return check_files(&r);
   session s = {.r = &r};
   faro_error error = {0};
-  bool fresh = false;
   faro_status status = faro_process_hide(&error);
   if (status == FARO_OK) status = open_session(&s, &error);
-  if (status == FARO_OK)
-    status = faro_client_fetch_policy(s.client, s.sender, r.settings.analyzer, 0, false, &fresh, &error);
+  if (status == FARO_OK) status = fetch_policy(&s, 0, &error);
   if (status == FARO_OK && r.show) show(&s);
   if (status == FARO_OK && !r.show) status = take_part(&s, &error);
   const int ending = status == FARO_OK ? say_what_waits(&s) : cli_fail(&error);

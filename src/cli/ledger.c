@@ -11,6 +11,7 @@
 #include "service/http/listen.h"
 #include "service/http/sender.h"
 #include "service/role/json_text.h"
+#include "wire/move.h"
 
 typedef struct request {
   const char *url, *database, *authority, *key, *since;
@@ -38,6 +39,7 @@ typedef struct source {
   faro_store *store;
   faro_campaign campaign;            /* from the database; or verified, if there is a key */
   unsigned char key[FARO_KEY_BYTES]; /* pinned, if r->key */
+  faro_move move;                    /* if r->key: how the signing key was handed over since */
   uint64_t policy;                   /* version that was published before the ledger was read */
   faro_ledger_check check;
 } source;
@@ -90,41 +92,85 @@ static faro_status get_document(source *s, const char *path, faro_blob *document
   return FARO_OK;
 }
 
-static faro_status read_documents(source *s, faro_blob *campaign, faro_blob *policy,
-                                  unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+typedef struct documents {
+  faro_blob campaign, policy, move;
+  unsigned char founder[FARO_KEY_BYTES]; /* from the database: the key that signed the campaign */
+} documents;
+
+/* An analyzer whose campaign has not moved, or one of an earlier version, answers 404. */
+static faro_status get_move(source *s, faro_blob *document, faro_error *error) {
+  faro_error why = {0};
+  const faro_status status = get_document(s, "/v1/move", document, &why);
+  if (status == FARO_OK || status == FARO_INVALID) return FARO_OK;
+  return faro_fail(error, status, "%s", why.message);
+}
+
+static faro_status read_documents(source *s, documents *d, faro_error *error) {
+  faro_status status = FARO_OK;
   if (!s->store) {
-    const faro_status status = get_document(s, "/v1/campaign", campaign, error);
-    return status == FARO_OK ? get_document(s, "/v1/policy", policy, error) : status;
+    status = get_document(s, "/v1/campaign", &d->campaign, error);
+    if (status == FARO_OK) status = get_move(s, &d->move, error);
+    return status == FARO_OK ? get_document(s, "/v1/policy", &d->policy, error) : status;
   }
   faro_store_state state = {0};
-  faro_status status = faro_store_campaign(s->store, campaign, signer, error);
-  if (status == FARO_OK && !campaign->bytes)
+  status = faro_store_campaign(s->store, &d->campaign, d->founder, error);
+  if (status == FARO_OK && !d->campaign.bytes)
     status = faro_fail(error, FARO_INVALID, "%s has no campaign yet", s->r->database);
+  if (status == FARO_OK) status = faro_store_move(s->store, &d->move, error);
   if (status == FARO_OK) status = faro_store_state_load(s->store, &state, error);
-  *policy = state.policy;
+  d->policy = state.policy;
   state.policy = (faro_blob){0};
   faro_store_state_clear(&state);
   return status;
 }
 
-/* Opens campaign and policy, under the pinned key if there is one. */
-static faro_status open_documents(source *s, faro_error *error) {
-  faro_blob campaign = {0}, policy = {0};
-  faro_policy_document newest = {0};
-  unsigned char signer[FARO_KEY_BYTES];
-  faro_status status = read_documents(s, &campaign, &policy, signer, error);
-  const unsigned char *key = s->r->key ? s->key : signer;
+/* Opens what the key of now has signed: the policy, or the plan. */
+static faro_status open_policy(source *s, const faro_blob *policy, faro_error *error) {
+  const unsigned char *key = faro_move_signer_key(&s->move);
+  const char *text = (const char *)policy->bytes;
+  unsigned char digest[FARO_DIGEST_BYTES];
+  faro_status status = FARO_OK;
+  if (!text) return FARO_OK;
+  if (faro_campaign_in_phases(&s->campaign)) {
+    static faro_plan_document plan;
+    status = faro_plan_document_open(&plan, text, policy->length, key, error);
+    memcpy(digest, plan.campaign, sizeof digest);
+    s->policy = plan.version;
+  } else {
+    faro_policy_document newest = {0};
+    status = faro_policy_document_open(&newest, text, policy->length, key, error);
+    memcpy(digest, newest.campaign, sizeof digest);
+    s->policy = newest.policy.version;
+    faro_policy_document_clear(&newest);
+  }
+  if (status != FARO_OK || memcmp(digest, s->campaign.digest, sizeof digest) == 0) return status;
+  return faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", s->campaign.id);
+}
+
+/* Verifies campaign, hand-overs of the signing key, and policy under the pinned key. */
+static faro_status verify_documents(source *s, const documents *d, faro_error *error) {
+  faro_status status = FARO_OK;
+  memcpy(s->move.founder, s->key, FARO_KEY_BYTES);
+  if (d->move.bytes)
+    status = faro_move_open(&s->move, (const char *)d->move.bytes, d->move.length, s->key, error);
   if (status == FARO_OK)
-    status = faro_campaign_open(&s->campaign, (const char *)campaign.bytes, campaign.length, key, error);
-  if (status == FARO_OK && policy.bytes && s->r->key)
-    status = faro_policy_document_open(&newest, (const char *)policy.bytes, policy.length, key, error);
-  if (status == FARO_OK && newest.numbers &&
-      memcmp(newest.campaign, s->campaign.digest, FARO_DIGEST_BYTES) != 0)
-    status = faro_fail(error, FARO_INVALID, "the policy does not belong to campaign %s", s->campaign.id);
-  s->policy = newest.policy.version;
-  faro_policy_document_clear(&newest);
-  free(campaign.bytes);
-  free(policy.bytes);
+    status = faro_campaign_open(&s->campaign, (const char *)d->campaign.bytes, d->campaign.length,
+                                s->move.founder, error);
+  if (status == FARO_OK && d->move.bytes)
+    status = faro_move_apply(&s->move, &s->campaign, &s->campaign, error);
+  return status == FARO_OK ? open_policy(s, &d->policy, error) : status;
+}
+
+static faro_status open_documents(source *s, faro_error *error) {
+  documents d = {0};
+  faro_status status = read_documents(s, &d, error);
+  if (status == FARO_OK && s->r->key) status = verify_documents(s, &d, error);
+  else if (status == FARO_OK)
+    status =
+        faro_campaign_open(&s->campaign, (const char *)d.campaign.bytes, d.campaign.length, d.founder, error);
+  free(d.campaign.bytes);
+  free(d.policy.bytes);
+  free(d.move.bytes);
   return status;
 }
 
@@ -169,7 +215,11 @@ static faro_status read_since(source *s, faro_error *error) {
   faro_status status = faro_read_file(s->r->since, FARO_DOCUMENT_MAX, &text, &length, error);
   if (status != FARO_OK) return status;
   faro_error inner = {0};
-  status = faro_ledger_check_since(&s->check, text, length, s->key, &inner);
+  status = FARO_INVALID; /* any signer since then may have signed it */
+  for (size_t i = s->move.signers + 1; status != FARO_OK && !s->check.has_kept && i-- > 0;) {
+    inner = (faro_error){0};
+    status = faro_ledger_check_since(&s->check, text, length, faro_move_key_at(&s->move, i), &inner);
+  }
   free(text);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s: %.300s", s->r->since, inner.message);
 }
@@ -178,7 +228,7 @@ static faro_status read_since(source *s, faro_error *error) {
 static faro_status check_page(source *s, json_t *page, uint64_t from, faro_text *out, faro_error *error) {
   faro_status status = FARO_OK;
   if (from == 0) {
-    status = faro_ledger_check_begin(&s->check, &s->campaign, s->key, page, error);
+    status = faro_ledger_check_begin(&s->check, &s->campaign, faro_move_signer_key(&s->move), page, error);
     if (status == FARO_OK && out) status = read_since(s, error);
     if (out && s->r->since) faro_text_add(out, "%s", json_string_value(json_object_get(page, "head")));
   }
@@ -198,7 +248,8 @@ static int fail_check(const source *s, const faro_error *error) {
 
 static int verify(const request *r) {
   faro_error error = {0};
-  source s = {.r = r};
+  static source s;
+  s.r = r;
   faro_text out = FARO_TEXT_INIT, head = FARO_TEXT_INIT;
   faro_status status = open_source(&s, &error);
   int ended = status == FARO_OK ? CLI_GO : cli_fail(&error);
@@ -237,7 +288,8 @@ static faro_status tell_page(source *s, json_t *page, uint64_t from, faro_text *
 /* Nothing is printed before everything is checked. */
 static int explain(const request *r) {
   faro_error error = {0};
-  source s = {.r = r};
+  static source s;
+  s.r = r;
   faro_text out = FARO_TEXT_INIT;
   faro_status status = open_source(&s, &error);
   int ended = status == FARO_OK ? CLI_GO : cli_fail(&error);

@@ -17,7 +17,7 @@
 #include "client/client_inner.h"
 #include "client/many.h"
 #include "client/turns.h"
-#include "wire/wire.h"
+#include "wire/move.h"
 
 #define REPORTS "/v1/reports"
 
@@ -25,14 +25,17 @@ struct faro_client {
   unsigned char signer[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_claim floor;
   double honest; /* greatest value accepted; 0: any */
-  bool insecure;
+  bool insecure, fixed;
   size_t pins; /* pinned shufflers; 0: any */
   unsigned char pin[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
   unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
   bool bound;                            /* `kept` is set */
   uint64_t sequence, version;
-  bool joined; /* `campaign` is set */
-  faro_campaign campaign;
+  bool moved; /* `move` is set */
+  faro_move move;
+  bool joined;            /* the campaigns are set */
+  faro_campaign founded;  /* as its document says */
+  faro_campaign campaign; /* with the addresses and keys of now */
   faro_release *release;
   faro_secure_rng *secure;
   uint64_t *numbers;                 /* a message of the release, while a report is made */
@@ -95,6 +98,7 @@ faro_status faro_client_open(faro_client **client, const faro_client_params *par
   made->floor = floor;
   made->honest = params->honest;
   made->insecure = params->insecure;
+  made->fixed = params->fixed;
   made->pins = params->shuffler_count;
   if (made->pins > 0) memcpy(made->pin, params->shufflers, made->pins * FARO_KEY_BYTES);
   made->bound = params->campaign != NULL;
@@ -126,6 +130,24 @@ void faro_client_close(faro_client *client) {
 
 static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
+/* The key that signed the campaign, and the one that signs policies now. */
+static const unsigned char *founder(const faro_client *client) {
+  return client->moved ? client->move.founder : client->signer;
+}
+static const unsigned char *signer_now(const faro_client *client) {
+  return client->moved ? faro_move_signer_key(&client->move) : client->signer;
+}
+
+/* Takes over the addresses and keys of now. */
+static void settle(faro_client *client, const faro_campaign *now) {
+  faro_plans *plans = client->campaign.plans;
+  client->campaign = *now;
+  client->campaign.plans = plans;
+  for (size_t i = 0; i < target_count(client); i++)
+    snprintf(client->address[i], sizeof client->address[i], "%s" REPORTS,
+             now->shufflers > 0 ? now->shuffler[i].url : now->analyzer);
+}
+
 /* In phases every plan has a release of its own. */
 static faro_status prepare(faro_client *client, const faro_campaign *campaign, faro_plans **plans,
                            faro_error *error) {
@@ -138,7 +160,8 @@ static faro_status prepare(faro_client *client, const faro_campaign *campaign, f
 }
 
 /* Sets up what the client needs for the campaign. */
-static faro_status join(faro_client *client, const faro_campaign *campaign, faro_error *error) {
+static faro_status join(faro_client *client, const faro_campaign *campaign, const faro_campaign *now,
+                        faro_error *error) {
   faro_plans *plans = NULL;
   const size_t size = faro_campaign_targets(campaign) * campaign->entries * sizeof *client->numbers;
   free(client->numbers);
@@ -150,12 +173,10 @@ static faro_status join(faro_client *client, const faro_campaign *campaign, faro
     client->turns = NULL;
     return status;
   }
-  client->campaign = *campaign;
+  client->founded = *campaign;
   client->campaign.plans = plans;
   client->joined = true;
-  for (size_t i = 0; i < target_count(client); i++)
-    snprintf(client->address[i], sizeof client->address[i], "%s" REPORTS,
-             campaign->shufflers > 0 ? campaign->shuffler[i].url : campaign->analyzer);
+  settle(client, now);
   return FARO_OK;
 }
 
@@ -195,10 +216,11 @@ static bool is_pinned(const faro_client *client, const unsigned char key[static 
   return found;
 }
 
+/* A pinned shuffler stays so under the address and key to which it has consented. */
 static faro_status check_shufflers(const faro_client *client, const faro_campaign *campaign,
-                                   faro_error *error) {
+                                   const faro_campaign *now, faro_error *error) {
   for (size_t i = 0; i < campaign->shufflers; i++)
-    if (!is_pinned(client, campaign->shuffler[i].key)) {
+    if (!is_pinned(client, campaign->shuffler[i].key) && !is_pinned(client, now->shuffler[i].key)) {
       char digits[2 * FARO_KEY_BYTES + 1];
       sodium_bin2hex(digits, sizeof digits, campaign->shuffler[i].key, FARO_KEY_BYTES);
       return faro_fail(error, FARO_WEAK,
@@ -226,9 +248,18 @@ static faro_status check_addresses(const faro_client *client, const faro_campaig
   return status;
 }
 
+/* Gives the campaign as it is after a move, if this client may take part there. */
+static faro_status move_to(const faro_client *client, const faro_move *move, const faro_campaign *founded,
+                           faro_campaign *now, faro_error *error) {
+  faro_status status = move ? faro_move_apply(move, founded, now, error) : FARO_OK;
+  if (!move) *now = *founded;
+  if (status == FARO_OK) status = check_shufflers(client, founded, now, error);
+  return status == FARO_OK ? check_addresses(client, now, error) : status;
+}
+
 faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t length, faro_error *error) {
-  faro_campaign campaign;
-  faro_status status = faro_campaign_open(&campaign, bytes, length, client->signer, error);
+  faro_campaign campaign, now;
+  faro_status status = faro_campaign_open(&campaign, bytes, length, founder(client), error);
   if (status != FARO_OK) return status;
   if (client->joined && memcmp(client->campaign.digest, campaign.digest, FARO_DIGEST_BYTES) == 0)
     return FARO_OK;
@@ -238,9 +269,33 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   status = check_same(client, &campaign, error);
   if (status == FARO_OK) status = check_claim(client, &campaign, error);
   if (status == FARO_OK) status = check_honest(client, &campaign, error);
-  if (status == FARO_OK) status = check_shufflers(client, &campaign, error);
-  if (status == FARO_OK) status = check_addresses(client, &campaign, error);
-  return status == FARO_OK ? join(client, &campaign, error) : status;
+  if (status == FARO_OK)
+    status = move_to(client, client->moved ? &client->move : NULL, &campaign, &now, error);
+  return status == FARO_OK ? join(client, &campaign, &now, error) : status;
+}
+
+static faro_status check_move(const faro_client *client, const faro_move *move, faro_error *error) {
+  bool newer = false;
+  const unsigned char *known = faro_client_digest(client);
+  if (known && memcmp(known, move->campaign, FARO_DIGEST_BYTES) != 0)
+    return faro_fail(error, FARO_FOREIGN, "the move is not of the campaign that this client is in");
+  return client->moved ? faro_move_follows(&client->move, move, &newer, error) : FARO_OK;
+}
+
+faro_status faro_client_move(faro_client *client, const void *bytes, size_t length, faro_error *error) {
+  if (client->fixed) return faro_fail(error, FARO_WEAK, "this client is fixed: it follows no moves");
+  faro_move *move = malloc(sizeof *move);
+  faro_campaign *now = malloc(sizeof *now);
+  faro_status status = move && now ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
+  if (status == FARO_OK) status = faro_move_open(move, bytes, length, client->signer, error);
+  if (status == FARO_OK) status = check_move(client, move, error);
+  if (status == FARO_OK && client->joined) status = move_to(client, move, &client->founded, now, error);
+  if (status == FARO_OK && client->joined) settle(client, now);
+  if (status == FARO_OK) client->move = *move;
+  if (status == FARO_OK) client->moved = true;
+  free(move);
+  free(now);
+  return status;
 }
 
 static faro_status refuse_version(const faro_client *client, uint64_t version, faro_error *error) {
@@ -289,7 +344,7 @@ static faro_status follow(faro_client *client, const faro_plan_document *plan, c
 static faro_status open_plan(faro_client *client, const void *bytes, size_t length, faro_error *error) {
   faro_plan_document plan;
   faro_plan_row row;
-  faro_status status = faro_plan_document_open(&plan, bytes, length, client->signer, error);
+  faro_status status = faro_plan_document_open(&plan, bytes, length, signer_now(client), error);
   if (status == FARO_OK && plan.version < client->version)
     status = refuse_version(client, plan.version, error);
   if (status == FARO_OK) status = faro_plan_check(&client->campaign, &plan, &row, error);
@@ -300,7 +355,7 @@ faro_status faro_client_policy(faro_client *client, const void *bytes, size_t le
   if (!client->joined) return faro_fail(error, FARO_INVALID, "a campaign is required before a policy");
   if (client->turns) return open_plan(client, bytes, length, error);
   faro_policy_document document = {0};
-  faro_status status = faro_policy_document_open(&document, bytes, length, client->signer, error);
+  faro_status status = faro_policy_document_open(&document, bytes, length, signer_now(client), error);
   if (status == FARO_OK) status = check_policy(client, &document, error);
   if (status != FARO_OK) {
     faro_policy_document_clear(&document);
@@ -557,6 +612,17 @@ size_t faro_client_dimension(const faro_client *client) {
 const unsigned char *faro_client_digest(const faro_client *client) {
   if (client->joined) return client->campaign.digest;
   return client->bound ? client->kept : NULL;
+}
+
+const faro_campaign *faro_client_view(const faro_client *client) {
+  return client->joined ? &client->campaign : NULL;
+}
+
+uint64_t faro_client_moved(const faro_client *client) { return client->moved ? client->move.number : 0; }
+
+const char *faro_client_analyzer(const faro_client *client) {
+  if (client->joined) return client->campaign.analyzer;
+  return client->moved ? client->move.analyzer : NULL;
 }
 
 uint64_t faro_client_version(const faro_client *client) { return client->version; }

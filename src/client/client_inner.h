@@ -4,6 +4,11 @@
 
 #include <faro/client.h>
 
+#include "wire/wire.h"
+
+/* The campaign as a whole, with the addresses and keys of now; NULL before a campaign. Valid until
+ * the next document. */
+const faro_campaign *faro_client_view(const faro_client *client);
 /* The address for the part of a shuffler, from 0; NULL if the campaign has no such shuffler. */
 const char *faro_client_address(const faro_client *client, size_t shuffler);
 /* Whether one more message of this client is covered, wherever every message counts that left the

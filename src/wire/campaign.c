@@ -209,6 +209,20 @@ static faro_status check_parties(const faro_campaign *c, const unsigned char sig
   return FARO_OK;
 }
 
+faro_status faro_campaign_check_places(const faro_campaign *campaign,
+                                       const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
+  const faro_campaign *c = campaign;
+  faro_status status = check_url("the analyzer", c->analyzer, error);
+  if (status == FARO_OK) status = check_seal(c, error);
+  for (size_t i = 0; status == FARO_OK && i < c->shufflers; i++) {
+    status = check_shuffler(c, i, error);
+    for (size_t j = 0; status == FARO_OK && j < i; j++)
+      if (memcmp(c->shuffler[i].key, c->shuffler[j].key, FARO_KEY_BYTES) == 0)
+        status = faro_fail(error, FARO_INVALID, "key of shuffler %zu is that of shuffler %zu too", i, j);
+  }
+  return status == FARO_OK ? check_parties(c, signer, error) : status;
+}
+
 /* Only the analyzer knows which settings the learner has. */
 static faro_status check_settings(const faro_campaign *c, faro_error *error) {
   if (c->settings > FARO_LEARNER_SETTINGS_MAX)

@@ -117,6 +117,51 @@ faro_status faro_document_open(const char *word, const char *text, size_t length
   return faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error);
 }
 
+faro_status faro_document_read(const char *word, const char *text, size_t length, faro_tree *tree,
+                               faro_error *error) {
+  unsigned char signature[FARO_SIGNATURE_BYTES];
+  size_t begin = 0;
+  const faro_status status = read_line(word, text, length, signature, &begin, error);
+  return status == FARO_OK ? faro_json_parse(tree, text + begin, length - begin, FARO_DOCUMENT_MAX, error)
+                           : status;
+}
+
+/* Splits a document of any kind: its first word, and where its JSON begins. */
+enum { WORD_SIZE = 32 };
+static bool split(const char *text, size_t length, char word[static WORD_SIZE], size_t *begin) {
+  const char *blank = memchr(text, ' ', length);
+  const size_t head = blank ? (size_t)(blank - text) : WORD_SIZE;
+  if (head >= WORD_SIZE) return false;
+  memcpy(word, text, head);
+  word[head] = '\0';
+  unsigned char signature[FARO_SIGNATURE_BYTES];
+  return read_line(word, text, length, signature, begin, NULL) == FARO_OK;
+}
+
+bool faro_document_is_signed(const char *text, size_t length,
+                             const unsigned char signer[static FARO_KEY_BYTES]) {
+  char word[WORD_SIZE];
+  unsigned char signature[FARO_SIGNATURE_BYTES];
+  size_t begin = 0, size = 0;
+  if (!split(text, length, word, &begin) || read_line(word, text, length, signature, &begin, NULL) != FARO_OK)
+    return false;
+  unsigned char *bytes = signed_bytes(word, text + begin, length - begin, &size, NULL);
+  const bool good = bytes && crypto_sign_verify_detached(signature, bytes, size, signer) == 0;
+  free(bytes);
+  return good;
+}
+
+faro_status faro_document_sign_again(const char *text, size_t length, const faro_sign_key *key, char **again,
+                                     size_t *again_length, faro_error *error) {
+  char word[WORD_SIZE];
+  size_t begin = 0;
+  faro_text json = FARO_TEXT_INIT;
+  if (!split(text, length, word, &begin))
+    return faro_fail(error, FARO_INVALID, "this is not a signed document");
+  faro_text_add(&json, "%.*s", (int)(length - begin), text + begin);
+  return faro_document_sign(word, &json, key, NULL, again, again_length, error);
+}
+
 bool faro_document_digest(const char *text, size_t length, unsigned char digest[static FARO_DIGEST_BYTES]) {
   const char *blank = memchr(text, ' ', length);
   const char *end = memchr(text, '\n', length);

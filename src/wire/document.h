@@ -22,6 +22,16 @@ faro_status faro_document_open(const char *word, const char *text, size_t length
                                const unsigned char signer[static FARO_KEY_BYTES], unsigned char *digest,
                                faro_tree *tree, faro_error *error) FARO_WARN_UNUSED;
 
+/* Parses without verifying: for a document that says itself which key must have signed it. */
+faro_status faro_document_read(const char *word, const char *text, size_t length, faro_tree *tree,
+                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Whether a document of any kind is signed by the key; and the same document, signed by another. */
+bool faro_document_is_signed(const char *text, size_t length,
+                             const unsigned char signer[static FARO_KEY_BYTES]);
+faro_status faro_document_sign_again(const char *text, size_t length, const faro_sign_key *key, char **again,
+                                     size_t *again_length, faro_error *error) FARO_WARN_UNUSED;
+
 /* The digest of a document of any kind, without verifying it. False if its first line is not that
  * of a document. */
 bool faro_document_digest(const char *text, size_t length, unsigned char digest[static FARO_DIGEST_BYTES]);

@@ -134,6 +134,11 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
+/* Whether its addresses and keys are valid, no two shufflers share a key, and none has that of the
+ * signer. */
+faro_status faro_campaign_check_places(const faro_campaign *campaign,
+                                       const unsigned char signer[static FARO_KEY_BYTES],
+                                       faro_error *error) FARO_WARN_UNUSED;
 faro_wire_form faro_campaign_form(const faro_campaign *campaign);
 /* How many parties get a part of each report: the shufflers, or the analyzer alone. */
 size_t faro_campaign_targets(const faro_campaign *campaign);

@@ -196,6 +196,7 @@ answers() {
 }
 
 @test "admin: an analyzer with one campaign, and a shuffler" {
+  slow_test
   campaign
   "$FARO" keys tokens --count 1 --out "$T/admin"
   local place=$(free_port)
@@ -234,4 +235,103 @@ answers() {
   sed -i "1i public-status: true" "$T/analyzer.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
   for path in / /v1/status.json /metrics; do has "$(get "$analyzer_url" "$path" | head -1)" " 200 "; done
+}
+
+# What a campaign refuses in its state, with the words: refuses STATE VERB ALLOWED
+refuses() {
+  operate 3 "$2" one
+  has "$stderr" "the campaign is $1, so $2 is not possible; possible: $3"
+}
+
+@test "life: draft, open, paused, open, finished, archived, and nothing else" {
+  host
+  direct one local 6
+  role analyzer analyzer "$T/host.yaml"
+  refuses draft pause "open"
+  operate 0 open one
+  refuses open archive "pause, finish"
+  report one 1 0.5
+  operate 0 pause one
+  has "$output" "state:     paused"
+  refuses paused open "resume, finish"
+  has "$(get "$public" /one/v1/campaign | head -1)" " 200 "
+  has "$(get "$public" /one/v1/policy | head -1)" " 200 "
+  has "$(ask POST "$public" /one/v1/reports "Content-Length: 0")" "Retry-After: 30"
+  kill -KILL "${started[0]}" && wait "${started[0]}" || true
+  started=()
+  role analyzer analyzer "$T/host.yaml" # it is still paused
+  operate 0 list
+  has "$output" "one                      paused     well     0 of 3"
+  operate 0 resume one
+  report one 2 0.5 # the report before the pause is there
+  answers "$public" /one/v1/policy '"version":2'
+  operate 0 finish one
+  refuses finished resume "archive"
+  not report one 3 0.5
+  has "$stderr" "refused: no reports are collected now"
+  has "$(ask POST "$public" /one/v1/reports "Content-Length: 0" | head -1)" " 410 "
+  has "$(get "$admin" /one/v1/status.json "Authorization: Bearer $(cat "$T/admin.tokens")")" '"state":"ended"'
+  operate 0 archive one
+  refuses archived open "nothing"
+  kill -TERM "${started[0]}" && wait "${started[0]}"
+  started=()
+  rm "$T/one.db.intake" # nobody needs it any more
+  local before=$(sha256sum <"$T/one.db")
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 show one
+  has "$output" "state:     archived"
+  has "$(get "$public" /one/v1/campaign | head -1)" " 200 "
+  has "$(get "$public" /one/v1/policy)" '"version":2'
+  has "$(ask POST "$public" /one/v1/reports "Content-Length: 0" | head -1)" " 410 "
+  has "$(get "$public" /healthz | head -1)" " 200 "
+  faro 0 ledger verify --url "$public/one" --key "$T/sign.public"
+  local life=$(get "$public" /one/v1/ledger | grep -o '"life":\[[^]]*\]' | grep -o '"state":"[a-z]*"' | tr '\n' ' ')
+  [ "$life" = '"state":"open" "state":"paused" "state":"open" "state":"finished" "state":"archived" ' ]
+  [ "$before" = "$(sha256sum <"$T/one.db")" ]
+  [ "$(grep -c '"event":"campaign-is"' "$T/analyzer.log")" = 0 ]
+}
+
+@test "life: a used-up budget finishes a campaign" {
+  host
+  direct one local 2
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open one
+  report one 1 0.5
+  report one 2 0.5
+  local i
+  for ((i = 0; i < 3000; i++)); do
+    operate 0 show one
+    [[ $output == *"state:     finished"* ]] && break
+    sleep 0.02
+  done
+  has "$output" "batches:   1 of 1"
+  has "$(cat "$T/analyzer.log")" '"campaign":"one","event":"campaign-is","state":"finished"'
+  operate 0 archive one
+}
+
+@test "life: a shuffler waits while its campaign is paused, and ends with it" {
+  slow_test
+  campaign
+  "$FARO" keys tokens --count 1 --out "$T/admin"
+  local place=$(free_port)
+  admin="http://127.0.0.1:$place"
+  sed -i "1i admin-listen: 127.0.0.1:$place\nadmin-tokens: $T/admin.hashes" "$T/analyzer.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  local shuffler=$url
+  operate 0 pause
+  round 1 0.5 && round 2 0.5 # the shuffler takes them; the analyzer does not take the batch
+  local i
+  for ((i = 0; i < 3000; i++)); do grep -q '"event":"batch-refused".*paused' "$T/shuffler.log" && break; sleep 0.02; done
+  grep -q '"event":"batch-refused".*paused' "$T/shuffler.log"
+  has "$(get "$analyzer_url" /v1/policy)" '"version":1'
+  operate 0 resume
+  version 2
+  operate 0 finish
+  answers "$shuffler" /healthz "ok"
+  for ((i = 0; i < 3000; i++)); do
+    ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1 | grep -q " 410 " && break
+    sleep 0.02
+  done
+  has "$(ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1)" " 410 "
 }

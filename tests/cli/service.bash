@@ -99,3 +99,12 @@ version() {
   done
   return 1
 }
+
+# A role whose process is known by its name: role_named NAME ROLE FILE; the test declares the map `pids`
+role_named() {
+  role "$@"
+  pids[$1]=${started[-1]}
+}
+
+# Ends such a role: stop NAME
+stop() { kill -TERM "${pids[$1]}" && wait "${pids[$1]}"; }

@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "client/queue_inner.h"
 #include "service/analyzer/ledger_check.h"
+#include "service/role/admin.h"
 #include "service/shuffler/watch.h"
 #include "targets.h"
 #include "wire/json.h"
+#include "wire/move.h"
 #include "wire/wire.h"
 
 static faro_sign_key signer, shuffler;
@@ -166,6 +169,29 @@ int fuzz_policy(const uint8_t *data, size_t size) {
   free(text);
   faro_policy_document_clear(&document);
   faro_policy_document_clear(&again);
+  return 0;
+}
+
+int fuzz_move(const uint8_t *data, size_t size) {
+  start();
+  static faro_move move, again;
+  static faro_campaign now;
+  faro_error error = {0};
+  size_t length = 0;
+  must(faro_move_open(&move, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
+  char *text = sign("faro-move-1", data, size, &length);
+  const faro_status status = faro_move_open(&move, text, length, signer.public_key, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(faro_move_write(&move, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_move_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
+  must(memcmp(&move, &again, sizeof move) == 0);
+  free(text);
+  memcpy(move.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
+  if (faro_move_apply(&move, &campaigns[0], &now, &error) != FARO_OK) must(error.message[0] != '\0');
   return 0;
 }
 
@@ -367,6 +393,26 @@ int fuzz_greeting(const uint8_t *data, size_t size) {
     must(memcmp(bytes + 68, again + 68, 16) == 0);
     must(greeting.same == (memcmp(bytes, again, 36) == 0));
   }
+  return 0;
+}
+
+/* Only the token itself opens the door, and a password only for looking. */
+int fuzz_operator(const uint8_t *data, size_t size) {
+  enum { MOST = 400 };
+  unsigned char token[FARO_TOKEN_BYTES], hash[2 * FARO_HASH_BYTES] = {0};
+  char digits[2 * FARO_TOKEN_BYTES + 1], header[MOST + 1];
+  if (size < 1) return 0;
+  memset(token, 7, sizeof token);
+  faro_token_hash(token, hash);
+  faro_hex_write(token, sizeof token, digits);
+  const size_t length = size - 1 < MOST ? size - 1 : MOST;
+  memcpy(header, data + 1, length);
+  header[length] = '\0';
+  const bool post = data[0] & 1;
+  const bool entered = faro_admin_allows(header, post, hash, 2);
+  must(!entered || strlen(header) == (size_t)7 + 2 * FARO_TOKEN_BYTES || !post);
+  must(!entered || strncasecmp(header, "Basic ", 6) == 0 || strcmp(header + 7, digits) == 0);
+  must(!entered || faro_admin_allows(header, false, hash, 2));
   return 0;
 }
 

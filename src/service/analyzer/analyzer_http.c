@@ -11,9 +11,33 @@
 #include "wire/bytes.h"
 
 static const double WAIT = 30; /* seconds that a request for a policy waits */
+enum { PAUSE = 30 };           /* seconds after which to come back to a campaign that is paused */
+
+bool faro_analyzer_takes(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const faro_life life = a->served.life;
+  const bool done = a->served.status.version > faro_campaign_batches(&a->campaign);
+  pthread_mutex_unlock(&a->served.mutex);
+  return life == FARO_LIFE_OPEN || (life == FARO_LIFE_FINISHED && done);
+}
+
+/* 410: nobody has to try again. Clients know the text of the refusal (wire/verdict.h). */
+bool faro_analyzer_refuses(faro_analyzer *a, faro_http_request *request) {
+  static const char paused[] = "{\"error\": \"the campaign is paused\"}";
+  const faro_http_answer later = {.status = 503,
+                                  .type = "application/json",
+                                  .bytes = paused,
+                                  .length = sizeof paused - 1,
+                                  .retry_after = PAUSE};
+  if (faro_analyzer_takes(a)) return false;
+  if (faro_analyzer_life(a) == FARO_LIFE_PAUSED) faro_http_reply(request, &later);
+  else faro_http_refuse(request, 410, "no reports are collected now: the campaign has ended");
+  return true;
+}
 
 static void handle_reports(void *context, faro_http_request *request) {
-  faro_intake_handle(((faro_analyzer *)context)->intake, request);
+  faro_analyzer *a = context;
+  if (!faro_analyzer_refuses(a, request)) faro_intake_handle(a->intake, request);
 }
 
 /* Batches are large and memory for them is limited: only shufflers of the campaign may send any. */
@@ -29,6 +53,7 @@ static faro_status admit_batch(void *context, const faro_http_request *request, 
 
 static void handle_batches(void *context, faro_http_request *request) {
   analyzer_served *served = &((faro_analyzer *)context)->served;
+  if (faro_analyzer_refuses(context, request)) return;
   pthread_mutex_lock(&served->mutex);
   const bool room = served->queued < FARO_BATCH_QUEUE && !served->ending;
   if (room) {
@@ -40,13 +65,22 @@ static void handle_batches(void *context, faro_http_request *request) {
   if (!room) faro_http_refuse(request, 503, "too many batches at once");
 }
 
-static void handle_campaign(void *context, faro_http_request *request) {
-  const faro_analyzer *a = context;
+static void reply_document(faro_http_request *request, const faro_blob *document) {
   const faro_http_answer answer = {.status = 200,
                                    .type = "text/plain; charset=utf-8",
-                                   .bytes = a->document.bytes,
-                                   .length = a->document.length};
+                                   .bytes = document->bytes,
+                                   .length = document->length};
   faro_http_reply(request, &answer);
+}
+
+static void handle_campaign(void *context, faro_http_request *request) {
+  reply_document(request, &((const faro_analyzer *)context)->document);
+}
+
+static void handle_move(void *context, faro_http_request *request) {
+  const faro_analyzer *a = context;
+  if (a->move.bytes) reply_document(request, &a->move);
+  else faro_http_refuse(request, 404, "the campaign has not moved");
 }
 
 /* Reads a whole number from the query; false if it is not one. */
@@ -119,10 +153,11 @@ static void reply_state(faro_analyzer *a, faro_http_request *request) {
     json_array_append_new(all, json_integer((json_int_t)next[i]));
   pthread_mutex_lock(&a->served.mutex);
   const uint64_t version = a->served.status.version;
+  const faro_life life = a->served.life;
   pthread_mutex_unlock(&a->served.mutex);
   json_t *json =
-      json_pack("{ss sI so}", "campaign", faro_hex_write(a->campaign.digest, FARO_DIGEST_BYTES, digest),
-                "version", (json_int_t)version, "next", all);
+      json_pack("{ss sI so ss}", "campaign", faro_hex_write(a->campaign.digest, FARO_DIGEST_BYTES, digest),
+                "version", (json_int_t)version, "next", all, "state", faro_life_name(life));
   reply_json(request, FARO_OK, json, &error);
 }
 
@@ -177,7 +212,7 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   const faro_rate *applied = &a->served.status.applied;
   const double since =
       applied->count > 0 ? applied->at[(applied->count - 1) % FARO_RATE_MARKS] : applied->start;
-  const bool finished = a->served.status.version > faro_campaign_batches(&a->campaign);
+  const bool finished = a->served.life >= FARO_LIFE_FINISHED;
   pthread_mutex_unlock(&a->served.mutex);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
@@ -197,9 +232,8 @@ faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
   const uint64_t applied = a->served.status.version - 1;
   pthread_mutex_unlock(&a->served.mutex);
-  const bool done = applied >= a->campaign.batches;
   return (faro_analyzer_summary){.campaign = &a->campaign,
-                                 .state = done ? "finished" : "open",
+                                 .state = faro_life_name(faro_analyzer_life(a)),
                                  .applied = applied,
                                  .healthy = faro_analyzer_is_healthy(a, false, NULL)};
 }
@@ -212,10 +246,11 @@ void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
   const faro_http_route reports = {"POST", "/v1/reports", handle_reports, 0, NULL};
   const faro_http_route all[] = {
       {"GET", "/v1/policy", handle_policy, 0, NULL},
-      a->intake ? reports : batches, /* no shuffler, no batches */
+      faro_campaign_form(&a->campaign) == FARO_WIRE_DIRECT ? reports : batches,
       {"GET", "/v1/state", handle_state, 0, NULL},
       {"POST", "/v1/state", handle_greeting, FARO_GREETING_BYTES, NULL},
       {"GET", "/v1/campaign", handle_campaign, 0, NULL},
+      {"GET", "/v1/move", handle_move, 0, NULL},
       {"GET", "/v1/ledger", handle_ledger, 0, NULL},
       {"GET", "/", handle_page, 0, NULL},
       {"GET", "/v1/status.json", handle_status, 0, NULL},

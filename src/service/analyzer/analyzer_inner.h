@@ -26,10 +26,10 @@
 
 enum {
   FARO_BATCH_QUEUE = 64,
-  /* Policy, batches or reports, state and greetings; campaign and ledger; page and status. */
-  FARO_ANALYZER_ROUTES = 8,
+  /* Policy, batches or reports, state and greetings; campaign, move and ledger; page and status. */
+  FARO_ANALYZER_ROUTES = 9,
   FARO_ANALYZER_OWN = 4,
-  FARO_ANALYZER_PUBLIC = 6
+  FARO_ANALYZER_PUBLIC = 7
 };
 
 /* What handlers and the worker share, under the mutex. */
@@ -40,6 +40,11 @@ typedef struct analyzer_served {
   size_t queued;
   bool closing; /* the server stops: wake no handler any more */
   bool ending;  /* the worker is to end */
+  faro_life life;
+  const char *verb; /* what an operator wants of the worker; NULL: nothing */
+  pthread_cond_t done;
+  faro_status answer; /* the worker's to that, with the reason */
+  faro_error why;
   char *policy; /* the published document */
   size_t length;
   char etag[24];
@@ -80,6 +85,7 @@ struct faro_analyzer {
   faro_applier_keys keys;
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
+  faro_blob move;     /* its newest move's; NULL if it has not moved */
   bool kept;          /* a copy of it is beside the database: it is not the first start */
   faro_http *http;    /* the public server, which is not ours */
   faro_http_route routes[FARO_ANALYZER_ROUTES];
@@ -98,11 +104,18 @@ struct faro_analyzer {
  * (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
+/* Whether batches and reports are taken: not while the campaign is paused, nor after an operator has
+ * ended it. A used-up budget is another thing: what comes then is refused one by one. */
+bool faro_analyzer_takes(faro_analyzer *analyzer);
+/* Answers a batch or reports that the campaign does not take now, or never again. False: it
+ * does. */
+bool faro_analyzer_refuses(faro_analyzer *analyzer, faro_http_request *request);
 
 /* analyzer_worker.c. publish makes visible what the applier has committed, before the worker starts
  * or in its thread; `news`: a batch was applied, so handlers that wait are woken. */
 faro_status faro_analyzer_publish(faro_analyzer *analyzer, bool news, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_analyzer_start_worker(faro_analyzer *analyzer, faro_error *error) FARO_WARN_UNUSED;
 void faro_analyzer_stop_worker(faro_analyzer *analyzer);
+faro_life faro_analyzer_life(faro_analyzer *analyzer);
 
 #endif

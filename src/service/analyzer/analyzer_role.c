@@ -6,6 +6,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -28,6 +29,7 @@ static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const f
   char warning[FARO_CAMPAIGN_WARNING];
   if (*faro_campaign_warning(drafted, warning) != '\0')
     faro_log(FARO_LOG_WARNING, "campaign-is-large", "ss", "reason", warning);
+  if (status == FARO_OK) status = faro_store_live(a->worker.store, FARO_LIFE_OPEN, error);
   if (status == FARO_OK)
     faro_log(FARO_LOG_INFO, "campaign-made", "ss ss", "id", drafted->id, "claim", drafted->claim.by);
   return status;
@@ -97,6 +99,20 @@ static void set_metrics(faro_analyzer *a) {
   faro_metric_set(m->allowed, (double)faro_campaign_batches(&a->campaign));
 }
 
+static bool is_archived(const faro_analyzer *a) { return a->served.life == FARO_LIFE_ARCHIVED; }
+
+/* Reads the state of an existing campaign. A database of an archived one is only read from now on,
+ * and may be on a disk that cannot be written to. */
+static faro_status find_life(faro_analyzer *a, faro_error *error) {
+  faro_store *store = NULL;
+  a->served.life = FARO_LIFE_OPEN;
+  if (access(a->settings->database, F_OK) != 0) return FARO_OK;
+  faro_status status = faro_store_open(&store, a->settings->database, FARO_READ_ONLY, error);
+  if (status == FARO_OK) status = faro_store_life(store, &a->served.life, error);
+  faro_store_close(store);
+  return status;
+}
+
 /* The batch that the database expects next is the open one of the intake, or waits there. If it is
  * neither, one of the two files is an old copy, and no report would ever be accepted. */
 static faro_status check_intake(const faro_analyzer *a, const faro_spool *spool, const char *path,
@@ -123,7 +139,7 @@ static faro_status check_intake(const faro_analyzer *a, const faro_spool *spool,
 static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   char path[FARO_PATH_SIZE + 8];
   faro_spool *spool = NULL;
-  if (faro_campaign_form(&a->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
+  if (faro_campaign_form(&a->campaign) != FARO_WIRE_DIRECT || is_archived(a)) return FARO_OK;
   snprintf(path, sizeof path, "%s.intake", a->settings->database);
   const faro_spool_params params = {
       .path = path, .tokens = a->settings->tokens, .campaign = &a->campaign, .known = a->kept};
@@ -146,8 +162,12 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   const char *database = a->settings->database;
   analyzer_worker *worker = &a->worker;
   faro_status status = faro_analyzer_keys_load(a->settings, &a->keys, error);
-  if (status == FARO_OK) status = faro_store_open(&worker->store, database, FARO_READ_WRITE, error);
+  if (status == FARO_OK) status = find_life(a, error);
+  if (status == FARO_OK)
+    status =
+        faro_store_open(&worker->store, database, is_archived(a) ? FARO_READ_ONLY : FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
+  if (status == FARO_OK) status = faro_store_move(worker->store, &a->move, error);
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
@@ -171,11 +191,13 @@ static faro_status begin(faro_analyzer *a, faro_error *error) {
                                             .constant = a->settings->constant,
                                             .health = &a->health,
                                             .peers = &a->peers,
+                                            .life = a->served.life,
                                             .applied = {.start = faro_clock()}};
   if (a->intake) faro_http_spare_also(a->http, faro_wire_report_size(&a->campaign));
   else faro_http_make_room(a->http, faro_applier_frame(&a->campaign));
   const faro_status status = faro_analyzer_publish(a, false, error);
-  return status == FARO_OK ? faro_analyzer_start_worker(a, error) : status;
+  if (status != FARO_OK || is_archived(a)) return status;
+  return faro_analyzer_start_worker(a, error);
 }
 
 faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
@@ -186,6 +208,7 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
   made->http = http;
   pthread_mutex_init(&made->served.mutex, NULL);
   pthread_cond_init(&made->served.work, NULL);
+  pthread_cond_init(&made->served.done, NULL);
   pthread_mutex_init(&made->reader.mutex, NULL);
   faro_status status = open_state(made, error);
   if (status == FARO_OK) status = begin(made, error);
@@ -219,8 +242,10 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_metrics_destroy(a->metrics.all);
   free(a->served.policy);
   free(a->document.bytes);
+  free(a->move.bytes);
   sodium_memzero(&a->keys, sizeof a->keys);
   pthread_cond_destroy(&a->served.work);
+  pthread_cond_destroy(&a->served.done);
   pthread_mutex_destroy(&a->reader.mutex);
   pthread_mutex_destroy(&a->served.mutex);
   free(a);

@@ -1,6 +1,7 @@
 /* analyzer_role: collects batches, learns from them, and publishes policies.
  *
  *   GET  /v1/campaign           the signed document
+ *   GET  /v1/move               the newest signed move of its addresses and keys; 404: none
  *   GET  /v1/policy?after=V     the newest signed policy; waits up to 30 s for one newer than V,
  *                               then 304. ETag: the version
  *   POST /v1/batches            a signed batch from a shuffler. 200: kept, now or before; 400: from
@@ -32,11 +33,15 @@ const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer);
 /* What it says about itself to operators. */
 typedef struct faro_analyzer_summary {
   const faro_campaign *campaign; /* as signed */
-  const char *state;             /* open, ... */
+  const char *state;             /* life.h */
   uint64_t applied;              /* batches */
   bool healthy;
 } faro_analyzer_summary;
 faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *analyzer);
+/* Does what an operator wants (life.h): "pause", "resume", "finish", "archive". Durable on return.
+ * Call it from one thread at a time. */
+faro_status faro_analyzer_change(faro_analyzer *analyzer, const char *verb,
+                                 faro_error *error) FARO_WARN_UNUSED;
 /* To end: close, then stop the servers while the worker still answers parked requests, then
  * stop. */
 void faro_analyzer_close(faro_analyzer *analyzer);

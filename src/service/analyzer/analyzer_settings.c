@@ -31,6 +31,7 @@ static const faro_field fields[] = {
     {"database", FARO_FIELD_TEXT, AT(database), .required = true, .help = "the file of its state"},
     {"sign", FARO_FIELD_TEXT, AT(sign), .required = true, .help = "the file of its secret signing key"},
     {"seal", FARO_FIELD_TEXT, AT(seal), .required = true, .help = "the file of its secret sealing key"},
+    {"seal-before", FARO_FIELD_TEXT, AT(seal_before)},
     {"tokens", FARO_FIELD_TEXT, AT(tokens)},
     {"constant", FARO_FIELD_REAL, AT(constant)},
     {"campaign.id", FARO_FIELD_TEXT, CAMPAIGN(id), .required = true, .help = "its name"},
@@ -72,6 +73,7 @@ static const faro_field fields[] = {
      .help = "the address at which clients find it"},
     {"shufflers[].key", FARO_FIELD_OTHER, EACH(key), .required = true, .read = faro_public_key_read,
      .allowed = FARO_PUBLIC_KEY_ALLOWED},
+    {"shufflers[].consent", FARO_FIELD_HEX, FARO_EACH(faro_analyzer_settings, consent[0], consent)},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 

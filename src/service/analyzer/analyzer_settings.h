@@ -12,6 +12,9 @@ typedef struct faro_analyzer_settings {
   char file[FARO_PATH_SIZE]; /* name of the YAML file, for messages; empty: no file */
   faro_http_settings http;
   char database[FARO_PATH_SIZE], sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
+  char seal_before[FARO_PATH_SIZE]; /* sealing key before the last move; empty: none */
+  /* Consents of shufflers to an address or key that is new; zeros: none. */
+  unsigned char consent[FARO_SHUFFLERS_MAX][FARO_SIGNATURE_BYTES];
   double constant;               /* the last feature of every context; NAN: not constant */
   double low, high;              /* bounds of rewards */
   size_t release;                /* an index in faro_campaign_release */

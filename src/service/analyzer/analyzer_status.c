@@ -27,6 +27,9 @@ double faro_rate_recent(const faro_rate *rate, double now, double *seconds) {
 
 static const char *state_of(const faro_analyzer_status *s, double now) {
   if (!faro_health_write(s->health, false, NULL)) return "unwell";
+  if (s->life == FARO_LIFE_PAUSED || s->life == FARO_LIFE_ARCHIVED) return faro_life_name(s->life);
+  if (s->life == FARO_LIFE_FINISHED)
+    return s->version > faro_campaign_batches(s->campaign) ? "finished" : "ended";
   if (s->version > faro_campaign_batches(s->campaign)) return "finished";
   const bool recent =
       s->applied.count > 0 && now - s->applied.at[(s->applied.count - 1) % FARO_RATE_MARKS] < WINDOW;
@@ -131,19 +134,22 @@ faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_sta
   json_t *curve = NULL;
   json_t *rows = NULL;
   faro_status status = curve_json(store, s, &curve, error);
+  json_t *life = NULL;
   if (status == FARO_OK) status = rows_json(store, s->version - 1, &rows, &last, error);
+  if (status == FARO_OK) status = faro_life_json(store, &life, error);
   if (status != FARO_OK) {
     json_decref(curve);
+    json_decref(rows);
     return status;
   }
   snprintf(faro, sizeof faro, "%s (commit %s)", faro_version(), faro_commit());
   json_t *made =
-      json_pack("{ss ss so so ss so so so s{sf sf sI} so so}", "faro", faro, "state", state_of(s, now),
+      json_pack("{ss ss so so ss so so so s{sf sf sI} so so so}", "faro", faro, "state", state_of(s, now),
                 "unwell", reasons_json(s->health), "shufflers", faro_peers_json(s->peers, s->campaign, now),
                 "signer", sodium_bin2hex(signer, sizeof signer, s->signer, FARO_KEY_BYTES), "campaign",
                 campaign_json(s->campaign), "claim", faro_ledger_claim(&s->campaign->claim), "policy",
                 policy_json(s, now), "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds",
-                (json_int_t)last.rounds, "curve", curve, "ledger", rows);
+                (json_int_t)last.rounds, "curve", curve, "ledger", rows, "life", life);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the status");
   status = add_numbers(store, s, now, made, error);
   if (status == FARO_OK) *json = made;

@@ -25,6 +25,7 @@ typedef struct faro_analyzer_status {
   const unsigned char *signer; /* the key to pin */
   double constant;             /* NAN: none */
   uint64_t version;            /* version of the published policy */
+  faro_life life;
   faro_health *health;
   faro_peers *peers;
   faro_rate applied; /* when batches were applied */

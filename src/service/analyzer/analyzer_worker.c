@@ -11,6 +11,7 @@
 #include "service/analyzer/applied.h"
 #include "service/role/log.h"
 
+static const double ANSWER = 60;         /* seconds that an operator waits for the worker */
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
 
 static const double VERIFY = 20; /* seconds between looks for damage */
@@ -103,11 +104,83 @@ static bool can_keep(faro_analyzer *a) {
   return room;
 }
 
+/* The campaign's life. The worker alone changes it, between two batches. */
+
+faro_life faro_analyzer_life(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const faro_life life = a->served.life;
+  pthread_mutex_unlock(&a->served.mutex);
+  return life;
+}
+
+static faro_status set_life(faro_analyzer *a, faro_life life, faro_error *error) {
+  const faro_status status = faro_store_live(a->worker.store, life, error);
+  if (status != FARO_OK) return status;
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.life = a->served.status.life = life;
+  pthread_mutex_unlock(&a->served.mutex);
+  faro_log(FARO_LOG_INFO, "campaign-is", "ss ss", "state", faro_life_name(life), "id", a->campaign.id);
+  return FARO_OK;
+}
+
+/* Does what an operator wants. */
+static void obey(faro_analyzer *a) {
+  faro_error why = {0};
+  faro_life after = FARO_LIFE_OPEN;
+  pthread_mutex_lock(&a->served.mutex);
+  const char *verb = a->served.verb;
+  const faro_life now = a->served.life;
+  pthread_mutex_unlock(&a->served.mutex);
+  if (!verb) return;
+  faro_status status = faro_life_after(now, verb, &after, &why);
+  if (status == FARO_OK) status = set_life(a, after, &why);
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.verb = NULL;
+  a->served.answer = status;
+  a->served.why = why;
+  pthread_cond_broadcast(&a->served.done);
+  pthread_mutex_unlock(&a->served.mutex);
+}
+
+faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, faro_error *error) {
+  faro_life after = FARO_LIFE_OPEN;
+  analyzer_served *served = &a->served;
+  if (!a->worker.started) return faro_life_after(faro_analyzer_life(a), verb, &after, error);
+  const struct timespec until = faro_clock_after(ANSWER);
+  pthread_mutex_lock(&served->mutex);
+  served->verb = verb;
+  pthread_cond_signal(&served->work);
+  int waited = 0;
+  while (served->verb && waited == 0)
+    waited = pthread_cond_clockwait(&served->done, &served->mutex, CLOCK_MONOTONIC, &until);
+  const bool answered = !served->verb;
+  const faro_status status = answered ? served->answer : FARO_SYSTEM;
+  if (error && answered) *error = served->why;
+  served->verb = NULL;
+  const bool archived = served->life == FARO_LIFE_ARCHIVED;
+  pthread_mutex_unlock(&served->mutex);
+  if (!answered) return faro_fail(error, FARO_SYSTEM, "the campaign is busy; try again later");
+  if (archived) faro_analyzer_stop_worker(a);
+  return status;
+}
+
+/* Whether batches and reports are used now. */
+static bool is_open(faro_analyzer *a) { return faro_analyzer_life(a) == FARO_LIFE_OPEN; }
+
+/* The last batch ends the campaign. */
+static bool end_if_done(faro_analyzer *a) {
+  faro_error error = {0};
+  if (!is_open(a) || !faro_applier_snapshot(a->worker.applier).done) return true;
+  const bool ended = set_life(a, FARO_LIFE_FINISHED, &error) == FARO_OK;
+  if (!ended) faro_log_error("state-not-kept", &error);
+  return ended;
+}
+
 /* Applies all complete batches. True if nothing failed and nothing is left to come back for. */
 static bool apply_all(faro_analyzer *a) {
   bool applied = true;
   bool purged = purge_log(a, faro_store_retry_purge);
-  while (applied) {
+  while (applied && is_open(a)) {
     faro_error error = {0};
     const double start = faro_clock();
     faro_status status = faro_applier_step(a->worker.applier, &applied, &error);
@@ -123,7 +196,7 @@ static bool apply_all(faro_analyzer *a) {
       set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
     if (status != FARO_OK) return false;
   }
-  return can_keep(a) && purged;
+  return can_keep(a) && end_if_done(a) && purged;
 }
 
 /* Batches from shufflers. */
@@ -153,6 +226,7 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
   faro_receipt receipt = FARO_RECEIPT_BAD;
   unsigned char *body = faro_http_body(request);
   const size_t length = faro_http_length(request);
+  if (faro_analyzer_refuses(a, request)) return;
   const faro_status status = faro_applier_receive(a->worker.applier, body, length, &receipt, &error);
   sodium_memzero(body, length);
   if (status != FARO_OK) { /* most likely a full disk: the shuffler still has the batch */
@@ -179,7 +253,7 @@ static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[sta
   const struct timespec until = faro_clock_after(again ? RETRY : LOOK);
   pthread_mutex_lock(&served->mutex);
   int waited = 0;
-  while (served->queued == 0 && !served->ending && waited == 0)
+  while (served->queued == 0 && !served->ending && !served->verb && waited == 0)
     waited = pthread_cond_clockwait(&served->work, &served->mutex, CLOCK_MONOTONIC, &until);
   *count = served->queued;
   memcpy(taken, served->queue, served->queued * sizeof *served->queue);
@@ -208,6 +282,7 @@ static void *work(void *context) {
   size_t count = 0;
   bool well = apply_all(a); /* batches that came before a restart */
   while (take_work(a, !well, taken, &count)) {
+    obey(a);
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
     well = apply_all(a);
     look(a);
@@ -246,7 +321,10 @@ static void *work_on_intake(void *context) {
   while (!is_ending(a)) {
     faro_batch batch = {0};
     faro_error error = {0};
-    const faro_status status = faro_intake_next(a->intake, 0.2, &batch, &error);
+    obey(a);
+    const bool takes = faro_analyzer_takes(a);
+    const faro_status status = takes ? faro_intake_next(a->intake, 0.2, &batch, &error) : FARO_OK;
+    if (!takes) faro_sleep(0.05);
     if (status != FARO_OK) set_stalled(a, true, "batch-not-read", &error);
     else if (batch.count > 0) take_own(a, &batch);
     if (!well || is_stalled(a)) faro_sleep(0.2);
@@ -271,4 +349,5 @@ void faro_analyzer_stop_worker(faro_analyzer *a) {
   pthread_cond_signal(&a->served.work);
   pthread_mutex_unlock(&a->served.mutex);
   pthread_join(a->worker.thread, NULL);
+  a->worker.started = false;
 }

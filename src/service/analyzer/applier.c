@@ -10,6 +10,7 @@
 #include "base/abort.h"
 #include "service/analyzer/campaign_ledger.h"
 #include "service/analyzer/ledger_chain.h"
+#include "wire/document.h"
 
 enum { PRINT = 16 }; /* bytes of a hash of a sealed body */
 
@@ -132,6 +133,21 @@ static faro_status begin(faro_applier *a, faro_error *error) {
   return follow_plan(a, error);
 }
 
+/* If the signing key was handed over since: signs the published policy, or plan, again as it is. */
+static faro_status renew_policy(faro_applier *a, faro_error *error) {
+  faro_blob *policy = &a->state.policy;
+  char *text = NULL;
+  size_t length = 0;
+  if (faro_document_is_signed((const char *)policy->bytes, policy->length, a->keys->sign.public_key))
+    return FARO_OK;
+  const faro_status status = faro_document_sign_again((const char *)policy->bytes, policy->length,
+                                                      &a->keys->sign, &text, &length, error);
+  if (status != FARO_OK) return status;
+  free(policy->bytes);
+  *policy = (faro_blob){.bytes = (unsigned char *)text, .length = length};
+  return faro_store_begin(a->store, &a->state, error);
+}
+
 /* Loads the last durable state. */
 static faro_status restore(faro_applier *a, faro_error *error) {
   faro_store_state state = {0};
@@ -154,6 +170,7 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->state = state;
   a->view = faro_learning_snapshot(learning);
   status = a->state.policy.bytes ? follow_plan(a, error) : begin(a, error);
+  if (status == FARO_OK) status = renew_policy(a, error);
   return status == FARO_OK ? restore_chain(a, error) : status;
 }
 
@@ -253,8 +270,10 @@ static void spoil(faro_applier *a, size_t index) {
 static faro_status unseal(faro_applier *a, size_t index, const unsigned char *body, faro_error *error) {
   int64_t *numbers = a->messages + index * a->entries;
   faro_error why = {0};
-  const faro_status status =
+  faro_status status =
       faro_wire_report_unseal(a->campaign, &a->keys->seal, a->state.batches, body, numbers, &why);
+  if (status == FARO_INVALID && a->keys->has_before)
+    status = faro_wire_report_unseal(a->campaign, &a->keys->before, a->state.batches, body, numbers, &why);
   if (status == FARO_INVALID) spoil(a, index);
   else if (status != FARO_OK) return faro_fail(error, status, "%s", why.message);
   return FARO_OK;

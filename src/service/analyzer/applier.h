@@ -18,6 +18,8 @@ typedef struct faro_applier faro_applier;
 typedef struct faro_applier_keys {
   faro_sign_key sign;
   faro_seal_key seal;
+  faro_seal_key before; /* the sealing key before it, for reports that are still sealed to that */
+  bool has_before;
 } faro_applier_keys;
 
 /* Restores the last state, or starts with version 1 and signs it. Store, campaign and keys must

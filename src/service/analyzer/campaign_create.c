@@ -14,8 +14,12 @@
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) {
-  const faro_status status = faro_sign_key_load(settings->sign, &keys->sign, error);
-  return status == FARO_OK ? faro_seal_key_load(settings->seal, &keys->seal, error) : status;
+  faro_status status = faro_sign_key_load(settings->sign, &keys->sign, error);
+  if (status == FARO_OK) status = faro_seal_key_load(settings->seal, &keys->seal, error);
+  keys->has_before = *settings->seal_before != '\0';
+  if (status == FARO_OK && keys->has_before)
+    status = faro_seal_key_load(settings->seal_before, &keys->before, error);
+  return status;
 }
 
 /* From the settings. */
@@ -124,6 +128,13 @@ const char *faro_campaign_warning(const faro_campaign *c, char out[static FARO_C
 
 static faro_status compare(const faro_campaign *stored, const faro_campaign *drafted, faro_error *error) {
   const char *key = faro_analyzer_settings_differ(stored, drafted);
+  const bool place =
+      key && (strcmp(key, "url") == 0 || strcmp(key, "seal") == 0 || strcmp(key, "shufflers") == 0);
+  if (place && stored->shufflers == drafted->shufflers)
+    return faro_fail(error, FARO_INVALID,
+                     "%s differs from the campaign in the database: to change addresses or keys and keep the "
+                     "campaign, run `faro move sign` first",
+                     key);
   if (key)
     return faro_fail(
         error, FARO_INVALID,
@@ -152,20 +163,47 @@ static faro_status explain(faro_store *store, faro_status status, faro_error *er
                    why);
 }
 
+faro_status faro_campaign_place_load(faro_store *store, faro_campaign_place *place, faro_blob *document,
+                                     faro_error *error) {
+  unsigned char founder[FARO_KEY_BYTES];
+  faro_blob moved = {0};
+  faro_status status = faro_store_campaign(store, document, founder, error);
+  if (status != FARO_OK || !document->bytes) return status;
+  status =
+      faro_campaign_open(&place->founded, (const char *)document->bytes, document->length, founder, error);
+  if (status != FARO_OK) return status;
+  place->now = place->founded;
+  faro_move_none(&place->move, &place->founded, founder);
+  status = faro_store_move(store, &moved, error);
+  if (status == FARO_OK && moved.bytes)
+    status = faro_move_open(&place->move, (const char *)moved.bytes, moved.length, founder, error);
+  if (status == FARO_OK && moved.bytes)
+    status = faro_move_apply(&place->move, &place->founded, &place->now, error);
+  free(moved.bytes);
+  return status;
+}
+
+static faro_status check_place(const faro_campaign_place *place, const faro_applier_keys *keys,
+                               const faro_campaign *drafted, faro_error *error) {
+  if (memcmp(faro_move_signer_key(&place->move), keys->sign.public_key, FARO_KEY_BYTES) != 0)
+    return faro_fail(error, FARO_INVALID,
+                     "sign differs from the key that signed the campaign in the database: to hand over to "
+                     "another key, run `faro move sign` first");
+  return compare(&place->now, drafted, error);
+}
+
 faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys, const faro_campaign *drafted,
                                faro_campaign *campaign, faro_blob *document, faro_error *error) {
-  unsigned char signer[FARO_KEY_BYTES];
-  faro_status status = faro_store_campaign(store, document, signer, error);
-  if (status != FARO_OK || !document->bytes) return status;
-  if (memcmp(signer, keys->sign.public_key, FARO_KEY_BYTES) != 0)
-    return explain(
-        store,
-        faro_fail(error, FARO_INVALID, "sign differs from the key that signed the campaign in the database"),
-        error);
-  status = faro_campaign_open(campaign, (const char *)document->bytes, document->length, signer, error);
-  if (status != FARO_OK) return status;
-  status = compare(campaign, drafted, error);
-  return status == FARO_OK ? FARO_OK : explain(store, status, error);
+  faro_campaign_place *place = calloc(1, sizeof *place); /* large */
+  if (!place) return faro_fail(error, FARO_MEMORY, "cannot allocate the campaign");
+  faro_status status = faro_campaign_place_load(store, place, document, error);
+  if (status == FARO_OK && document->bytes) {
+    status = check_place(place, keys, drafted, error);
+    if (status == FARO_OK) *campaign = place->now;
+    else (void)explain(store, status, error);
+  }
+  free(place);
+  return status;
 }
 
 /* The copy beside the database. */

@@ -10,6 +10,7 @@
 
 #include "service/analyzer/analyzer_settings.h"
 #include "service/analyzer/applier.h"
+#include "wire/move.h"
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) FARO_WARN_UNUSED;
@@ -25,9 +26,21 @@ faro_status faro_campaign_draft(const faro_analyzer_settings *settings, const fa
 enum { FARO_CAMPAIGN_WARNING = 240 };
 const char *faro_campaign_warning(const faro_campaign *campaign, char out[static FARO_CAMPAIGN_WARNING]);
 
-/* Loads the campaign that the store holds; document->bytes is NULL if it holds none, and free() it
- * otherwise. It must be signed by this key and agree with the drafted one. If it does not, the
- * message says whether anything was released. */
+/* Where a campaign is now: as it was founded, its newest move (number 0: it has not moved), and the
+ * addresses and keys of now. */
+typedef struct faro_campaign_place {
+  faro_campaign founded, now;
+  faro_move move;
+} faro_campaign_place;
+
+/* Loads it from the store; document->bytes is NULL if it holds no campaign, and free() it
+ * otherwise. */
+faro_status faro_campaign_place_load(faro_store *store, faro_campaign_place *place, faro_blob *document,
+                                     faro_error *error) FARO_WARN_UNUSED;
+
+/* The same, with the addresses and keys of now. It must be signed by this key, or by one before it,
+ * and agree with the drafted one. If it does not, the message says whether anything was
+ * released. */
 faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys, const faro_campaign *draft,
                                faro_campaign *campaign, faro_blob *document,
                                faro_error *error) FARO_WARN_UNUSED;

@@ -53,6 +53,19 @@ json_t *faro_ledger_claim(const faro_claim *claim) {
                    (int)claim->proven, "by", claim->by);
 }
 
+faro_status faro_life_json(faro_store *store, json_t **json, faro_error *error) {
+  faro_life_row rows[FARO_LIFE_ROWS];
+  size_t count = FARO_LIFE_ROWS;
+  const faro_status status = faro_store_lives(store, rows, &count, error);
+  if (status != FARO_OK) return status;
+  *json = json_array();
+  for (size_t i = 0; i < count; i++) {
+    json_t *row = json_pack("{ss ss}", "state", faro_life_name(rows[i].life), "when", rows[i].when);
+    if (json_array_append_new(*json, row) != 0) break;
+  }
+  return FARO_OK;
+}
+
 json_t *faro_debit_json(const faro_debit *debit) {
   return json_pack("{sI sI sI sf sf sI sI ss}", "batch", (json_int_t)debit->batch, "version",
                    (json_int_t)debit->version, "users", (json_int_t)debit->users, "epsilon", debit->epsilon,
@@ -121,11 +134,14 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
   size_t count = FARO_LEDGER_ROWS;
   faro_debit *debits = calloc(FARO_LEDGER_ROWS, sizeof *debits);
   if (!debits) return faro_fail(error, FARO_MEMORY, "cannot allocate the ledger");
+  json_t *life = NULL;
   faro_status status = faro_store_head(store, &head, error);
+  if (status == FARO_OK) status = faro_life_json(store, &life, error);
   if (status == FARO_OK) status = last_debit(store, &last, error);
   if (status == FARO_OK) status = faro_store_debits(store, from, debits, &count, error);
   if (status == FARO_OK) {
     json_t *page = faro_ledger_facts(campaign, &last);
+    (void)json_object_set(page, "life", life);
     if (head.bytes)
       (void)json_object_set_new(page, "head", json_stringn((const char *)head.bytes, head.length));
     if (json_object_set_new(page, "rows", rows_json(debits, count)) == 0) *json = page;
@@ -134,6 +150,7 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
       json_decref(page);
     }
   }
+  json_decref(life);
   free(head.bytes);
   free(debits);
   return status;

@@ -21,6 +21,8 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
 /* The part of it that is not rows or signed: what follows from the campaign and the last row, or
  * {0} if there is none. */
 json_t *faro_ledger_facts(const faro_campaign *campaign, const faro_debit *last);
+/* [{"state", "when"}, ...]: the last FARO_LIFE_ROWS changes of the campaign's state. */
+faro_status faro_life_json(faro_store *store, json_t **json, faro_error *error) FARO_WARN_UNUSED;
 json_t *faro_debit_json(const faro_debit *debit);
 /* Reads a row of the answer. FARO_INVALID if it is not one. `allowed` is not in it, and servers of
  * earlier versions state no hash. */

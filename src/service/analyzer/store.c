@@ -1,18 +1,21 @@
 /* store: see the header.
  *
  *   campaign   one row: the signed document and the key that signed it
+ *   move       the signed documents by which addresses and keys have changed, by their numbers
  *   state      one row: release and policy after `batches` batches
  *   inbox      batches that arrived and are not applied yet
  *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
  *              repetitions
  *   ledger     one row per batch, written in the transaction that applies it
  *   head       one row: the signed head of the ledger
+ *   life       changes of the campaign's state
  *   history    what was public about learning at that time */
 #include "service/analyzer/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/text.h"
 #include "service/analyzer/ledger_chain.h"
@@ -42,6 +45,8 @@ static const faro_database_migration STEPS[] = {
     {"ALTER TABLE ledger ADD COLUMN hash BLOB;"
      "CREATE TABLE head(one INTEGER PRIMARY KEY CHECK (one = 1), document BLOB NOT NULL)",
      chain_ledger},
+    {"CREATE TABLE life(number INTEGER PRIMARY KEY, state TEXT NOT NULL, moment TEXT NOT NULL)", NULL},
+    {"CREATE TABLE move(number INTEGER PRIMARY KEY, document BLOB NOT NULL)", NULL},
 };
 
 static const faro_database_kind KIND = {.of = "an analyzer",
@@ -54,6 +59,8 @@ static const faro_database_kind KIND = {.of = "an analyzer",
 enum {
   GET_CAMPAIGN,
   SET_CAMPAIGN,
+  GET_MOVE,
+  ADD_MOVE,
   GET_STATE,
   SET_STATE,
   GET_NEXT,
@@ -69,12 +76,16 @@ enum {
   PUT_VIEW,
   GET_VIEWS,
   SUM_SPOILED,
+  PUT_LIFE,
+  GET_LIVES,
   STATEMENTS
 };
 
 static const char *const SQL[STATEMENTS] = {
     [GET_CAMPAIGN] = "SELECT document, signer FROM campaign",
     [SET_CAMPAIGN] = "INSERT INTO campaign VALUES (1, ?, ?)",
+    [GET_MOVE] = "SELECT document FROM move ORDER BY number DESC LIMIT 1",
+    [ADD_MOVE] = "INSERT INTO move VALUES (?, ?)",
     [GET_STATE] = "SELECT batches, release, policy, seen FROM state",
     [SET_STATE] = "INSERT OR REPLACE INTO state VALUES (1, ?, ?, ?, ?)",
     [GET_NEXT] = "SELECT next, hash FROM shuffler WHERE shuffler = ?",
@@ -90,6 +101,10 @@ static const char *const SQL[STATEMENTS] = {
     [PUT_VIEW] = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
     [GET_VIEWS] =
         "SELECT users, last, predicted, width FROM history WHERE batch % ? = 0 OR batch = ? ORDER BY 1",
+    [PUT_LIFE] = "INSERT INTO life(state, moment) VALUES (?, ?)",
+    /* The last ones; a campaign that is paused again and again has many. */
+    [GET_LIVES] =
+        "SELECT state, moment FROM (SELECT * FROM life ORDER BY number DESC LIMIT ?) ORDER BY number",
     [SUM_SPOILED] = "SELECT coalesce(sum(spoiled), 0) FROM history",
 };
 
@@ -172,6 +187,26 @@ faro_status faro_store_set_campaign(faro_store *store, const char *document, siz
                                     const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
   return faro_database_do(store->database, store->statement[SET_CAMPAIGN], error, "bb", document, length,
                           signer, (size_t)FARO_KEY_BYTES);
+}
+
+/* The blob in the only row of a statement without parameters; NULL if there is no row. */
+static faro_status one_blob(faro_store *s, int which, faro_blob *blob, faro_error *error) {
+  bool row = false;
+  *blob = (faro_blob){0};
+  faro_status status = faro_database_step(s->database, s->statement[which], &row, error, "");
+  if (status == FARO_OK && row) status = take_blob(s->statement[which], 0, blob, error);
+  faro_database_reset(s->statement[which]);
+  return status;
+}
+
+faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) {
+  return one_blob(store, GET_MOVE, document, error);
+}
+
+faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *document, size_t length,
+                                faro_error *error) {
+  return faro_database_do(store->database, store->statement[ADD_MOVE], error, "ib", (int64_t)number, document,
+                          length);
 }
 
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state, faro_error *error) {
@@ -302,13 +337,7 @@ faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error)
 }
 
 faro_status faro_store_head(faro_store *store, faro_blob *head, faro_error *error) {
-  sqlite3_stmt *get = store->statement[GET_HEAD];
-  bool row = false;
-  *head = (faro_blob){0};
-  faro_status status = faro_database_step(store->database, get, &row, error, "");
-  if (status == FARO_OK && row) status = take_blob(get, 0, head, error);
-  faro_database_reset(get);
-  return status;
+  return one_blob(store, GET_HEAD, head, error);
 }
 
 faro_status faro_store_set_head(faro_store *store, const faro_blob *head, faro_error *error) {
@@ -404,4 +433,43 @@ faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learnin
 
 faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) {
   return one_number(store, SUM_SPOILED, count, error);
+}
+
+faro_status faro_store_lives(faro_store *store, faro_life_row *rows, size_t *count, faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_LIVES];
+  const size_t most = *count;
+  bool row = false;
+  *count = 0;
+  faro_status status = faro_database_step(store->database, get, &row, error, "i", (int64_t)most);
+  while (status == FARO_OK && row && *count < most) {
+    const char *state = (const char *)sqlite3_column_text(get, 0);
+    const char *when = (const char *)sqlite3_column_text(get, 1);
+    faro_life_row *next = &rows[(*count)++];
+    status = faro_life_read(state ? state : "", &next->life, error);
+    snprintf(next->when, sizeof next->when, "%s", when ? when : "");
+    if (status == FARO_OK) status = faro_database_next(store->database, get, &row, error);
+  }
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_life(faro_store *store, faro_life *life, faro_error *error) {
+  faro_life_row last;
+  size_t count = 1;
+  const faro_status status = faro_store_lives(store, &last, &count, error);
+  if (status == FARO_OK) *life = count > 0 ? last.life : FARO_LIFE_OPEN;
+  return status;
+}
+
+faro_status faro_store_live(faro_store *store, faro_life life, faro_error *error) {
+  char when[24];
+  const time_t now = time(NULL);
+  struct tm utc;
+  gmtime_r(&now, &utc);
+  strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  faro_status status = faro_store_present(store, error);
+  if (status == FARO_OK)
+    status = faro_database_do(store->database, store->statement[PUT_LIFE], error, "tt", faro_life_name(life),
+                              when);
+  return status;
 }

@@ -9,6 +9,7 @@
 #define FARO_SERVICE_ANALYZER_STORE_H
 
 #include "service/analyzer/learning.h"
+#include "service/analyzer/life.h"
 #include "service/state/database.h"
 #include "wire/wire.h"
 
@@ -33,6 +34,11 @@ faro_status faro_store_set_campaign(faro_store *store, const char *document, siz
                                     const unsigned char signer[static FARO_KEY_BYTES],
                                     faro_error *error) FARO_WARN_UNUSED;
 
+/* The newest move of the campaign (wire/move.h); NULL if it has not moved. */
+faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *document, size_t length,
+                                faro_error *error) FARO_WARN_UNUSED;
+
 /* The state after the last applied batch. `seen`: hashes of its sealed bodies. */
 typedef struct faro_store_state {
   uint64_t batches;
@@ -41,7 +47,7 @@ typedef struct faro_store_state {
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state,
                                   faro_error *error) FARO_WARN_UNUSED;
 void faro_store_state_clear(faro_store_state *state);
-/* Stores the state before the first batch. */
+/* Stores the state before the first batch, or the same state with a policy that was signed anew. */
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
                              faro_error *error) FARO_WARN_UNUSED;
 
@@ -105,6 +111,20 @@ faro_status faro_store_set_head(faro_store *store, const faro_blob *head, faro_e
 /* Entries of the ledger from batch `from` on, at most *count; sets *count. */
 faro_status faro_store_debits(faro_store *store, uint64_t from, faro_debit *debits, size_t *count,
                               faro_error *error) FARO_WARN_UNUSED;
+
+/* Changes of the campaign's state, oldest first, at most *count; sets *count. A campaign that was
+ * founded by a release without states has none: then it is open. */
+enum { FARO_LIFE_ROWS = 64 };
+typedef struct faro_life_row {
+  faro_life life;
+  char when[24]; /* UTC */
+} faro_life_row;
+faro_status faro_store_lives(faro_store *store, faro_life_row *rows, size_t *count,
+                             faro_error *error) FARO_WARN_UNUSED;
+/* The last of them. */
+faro_status faro_store_life(faro_store *store, faro_life *life, faro_error *error) FARO_WARN_UNUSED;
+/* Records a change. Durable on return. */
+faro_status faro_store_live(faro_store *store, faro_life life, faro_error *error) FARO_WARN_UNUSED;
 
 /* At most *count points of the history, evenly over the first `batches` batches and with the last
  * one; sets *count. */

@@ -57,6 +57,18 @@ faro_status faro_client_fetch_campaign(faro_client *client, faro_sender *sender,
   return plain(status, error);
 }
 
+faro_status faro_client_fetch_move(faro_client *client, faro_sender *sender, const char *analyzer,
+                                   bool patient, faro_sent *document, faro_error *error) {
+  char url[URL];
+  join(analyzer, "/v1/move", url);
+  faro_status status =
+      patient ? get_patiently(sender, url, document, error) : faro_send_get(sender, url, document, error);
+  if (status == FARO_OK && document->status == 200)
+    status = faro_client_move(client, document->bytes, document->length, error);
+  else document->length = 0;
+  return plain(status, error);
+}
+
 faro_status faro_client_fetch_policy(faro_client *client, faro_sender *sender, const char *analyzer,
                                      uint64_t after, bool wait, bool *fresh, faro_error *error) {
   char path[48], url[URL];

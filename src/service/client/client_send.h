@@ -18,6 +18,10 @@
  * callers that need it too. */
 faro_status faro_client_fetch_campaign(faro_client *client, faro_sender *sender, const char *analyzer,
                                        faro_sent *document, faro_error *error) FARO_WARN_UNUSED;
+/* Gives the client the newest move, if there is one. *document is the document; its length is 0 if
+ * there is none. `patient`: waits as the others do; otherwise asks once. */
+faro_status faro_client_fetch_move(faro_client *client, faro_sender *sender, const char *analyzer,
+                                   bool patient, faro_sent *document, faro_error *error) FARO_WARN_UNUSED;
 /* Gives the client the newest policy, if it is newer than `after` (*fresh). `wait`: waits for one
  * for up to half a minute. */
 faro_status faro_client_fetch_policy(faro_client *client, faro_sender *sender, const char *analyzer,

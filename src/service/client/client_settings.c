@@ -27,6 +27,7 @@ faro_status faro_client_settings_load(faro_client_settings *settings, const char
       {"level", FARO_FIELD_CHOICE, AT(level), .words = levels},
       {"honest", FARO_FIELD_REAL, AT(honest), .most = 1},
       {"insecure", FARO_FIELD_FLAG, AT(insecure)},
+      {"fixed", FARO_FIELD_FLAG, AT(fixed)},
       {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
       {"shufflers[].key", FARO_FIELD_OTHER, FARO_EACH(faro_client_settings, shuffler[0], shuffler),
        .required = true, .read = faro_public_key_read, .allowed = FARO_PUBLIC_KEY_ALLOWED},

@@ -18,6 +18,7 @@ enum { FARO_CLIENT_PATH = 1024 };
  *   level: user                      # or event
  *   honest: 0.9                      # the most of a batch whose noise may be counted on; 0: any
  *   insecure: false                  # true allows plain http:// beyond this machine
+ *   fixed: false                     # true refuses moves to other addresses and keys
  *   shufflers:                       # pinned: a campaign with another one is refused; none: any
  *     - key: 64 hexadecimal digits */
 typedef struct faro_client_settings {
@@ -27,7 +28,7 @@ typedef struct faro_client_settings {
   char key_file[FARO_CLIENT_PATH], token[FARO_CLIENT_PATH], state[FARO_CLIENT_PATH],
       authority[FARO_CLIENT_PATH];
   double epsilon, delta, honest;
-  bool insecure;
+  bool insecure, fixed;
   size_t trust, level; /* indices in the words below */
   size_t shufflers;    /* pinned; 0: any */
   unsigned char shuffler[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "service/analyzer/campaign_create.h"
+#include "service/analyzer/life.h"
 #include "service/role/log.h"
 
 /* Files that a campaign has open: two connections to its database and one to its intake, each with
@@ -124,12 +125,27 @@ faro_status faro_host_create(faro_host *host, const char *name, faro_error *erro
   return status;
 }
 
-faro_status faro_host_open(faro_host *host, host_place *place, faro_error *error) {
-  pthread_mutex_lock(&host->changes);
-  faro_status status =
-      place->draft ? faro_host_campaign_load(host->settings, place->name, &place->settings, error) : FARO_OK;
-  if (status == FARO_OK && place->draft) status = start_campaign(place, error);
-  pthread_mutex_unlock(&host->changes);
+/* The file may have changed since it was checked. */
+static faro_status open_draft(host_place *place, faro_error *error) {
+  const faro_status status =
+      faro_host_campaign_load(place->host->settings, place->name, &place->settings, error);
+  return status == FARO_OK ? start_campaign(place, error) : status;
+}
+
+/* Call it with `changes` held. */
+static faro_status change(host_place *place, const char *verb, faro_error *error) {
+  faro_life after = FARO_LIFE_OPEN;
+  if (place->analyzer) return faro_analyzer_change(place->analyzer, verb, error);
+  if (!place->draft)
+    return faro_fail(error, FARO_INVALID, "the campaign could not be started: %.300s", place->error.message);
+  const faro_status status = faro_life_after(FARO_LIFE_DRAFT, verb, &after, error);
+  return status == FARO_OK ? open_draft(place, error) : status;
+}
+
+faro_status faro_host_change(host_place *place, const char *verb, faro_error *error) {
+  pthread_mutex_lock(&place->host->changes);
+  const faro_status status = change(place, verb, error);
+  pthread_mutex_unlock(&place->host->changes);
   return status;
 }
 

@@ -6,7 +6,7 @@
  *                   GET  /v1/campaigns              all campaigns
  *                   POST /v1/campaigns?name=NAME    reads NAME.yaml, as a draft
  *                   GET  /NAME/v1/life              one campaign
- *                   POST /NAME/v1/life?to=STATE     changes its state
+ *                   POST /NAME/v1/life?do=VERB      opens, pauses, ends it (life.h)
  *
  * Each campaign has its own settings, keys, database and worker. One that cannot start, or fails
  * later, does not stop the others: its paths are answered with 503, and it is tried again. A

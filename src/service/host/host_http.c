@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/analyzer/campaign_ledger.h"
+#include "service/analyzer/life.h"
 #include "service/host/host_inner.h"
 #include "service/role/json_text.h"
 
@@ -108,7 +109,7 @@ static json_t *summary_json(const char *name, const faro_analyzer_summary *summa
   return json_pack("{ss ss sb ss ss ss so s{sI sI} sI ss}", "name", name, "state", summary->state, "healthy",
                    (int)summary->healthy, "id", c->id, "url", c->analyzer, "release", c->release->name,
                    "claim", faro_ledger_claim(&c->claim), "batches", "applied", (json_int_t)summary->applied,
-                   "allowed", (json_int_t)c->batches, "reports",
+                   "allowed", (json_int_t)faro_campaign_batches(c), "reports",
                    (json_int_t)faro_campaign_reports(c, c->batches), "warning",
                    faro_campaign_warning(c, warning));
 }
@@ -176,10 +177,13 @@ static void handle_life(void *context, faro_http_request *request) {
 static void handle_change(void *context, faro_http_request *request) {
   host_place *place = context;
   faro_error error = {0};
-  const char *to = faro_http_query(request, "to");
-  faro_status status = FARO_OK;
-  if (to && strcmp(to, "open") == 0) status = faro_host_open(place->host, place, &error);
-  else status = faro_fail(&error, FARO_INVALID, "to must be open");
+  const char *asked = faro_http_query(request, "do");
+  const char *verb = NULL;
+  for (size_t i = 0; asked && !verb && faro_life_verb(i); i++)
+    if (strcmp(asked, faro_life_verb(i)) == 0) verb = faro_life_verb(i);
+  const faro_status status =
+      verb ? faro_host_change(place, verb, &error)
+           : faro_fail(&error, FARO_INVALID, "do must be one of open, pause, resume, finish, archive");
   if (status == FARO_OK) handle_life(context, request);
   else refuse(request, status, &error);
 }

@@ -69,7 +69,7 @@ faro_status faro_host_settings_load(faro_host_settings *settings, const char *pa
 
 faro_status faro_host_name_check(const char *name, faro_error *error) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-  static const char *const taken[] = {"v1", "healthz", "metrics"};
+  static const char *const taken[] = {"v1", "healthz", "readyz", "metrics"};
   const size_t length = strlen(name);
   for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
     if (strcmp(name, taken[i]) == 0)

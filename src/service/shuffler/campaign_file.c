@@ -25,33 +25,45 @@ faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
 
 /* Asks once. *again: there was no answer yet, so ask again. A document that cannot be verified is
  * an error. */
-static faro_status ask(faro_campaign *campaign, const char *url,
-                       const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
-                       faro_sent *sent, bool *again, faro_error *error) {
-  char whole[FARO_URL_MAX + 32];
+static faro_status ask(faro_campaign *campaign, faro_place *place, faro_sender *sender, faro_sent *sent,
+                       bool *again, faro_error *error) {
+  char url[FARO_URL_MAX + 1], whole[FARO_URL_MAX + 32];
+  unsigned char founder[FARO_KEY_BYTES];
+  faro_place_look(place, sender);
+  faro_place_founder(place, founder);
+  faro_place_address(place, url);
   snprintf(whole, sizeof whole, "%s/v1/campaign", url);
   const faro_status status = faro_send_get(sender, whole, sent, error);
   const bool answered = status == FARO_OK && sent->status == 200;
   *again = status == FARO_SYSTEM || (status == FARO_OK && !answered);
-  if (answered) return faro_campaign_open(campaign, sent->bytes, sent->length, signer, error);
+  if (answered) return faro_campaign_open(campaign, sent->bytes, sent->length, founder, error);
   if (status != FARO_OK) return status;
   return faro_fail(error, FARO_SYSTEM, "%s: answered with status %ld", whole, sent->status);
 }
 
-faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path, const char *url,
-                                      const unsigned char signer[static FARO_KEY_BYTES], faro_sender *sender,
-                                      faro_sent *fresh, faro_error *error) {
+static faro_status load_kept(faro_campaign *campaign, const char *path, faro_place *place,
+                             faro_sender *sender, faro_error *error) {
+  unsigned char founder[FARO_KEY_BYTES];
+  faro_place_look(place, sender);
+  faro_place_founder(place, founder);
+  const faro_status status = faro_campaign_file_load(campaign, path, founder, error);
+  return status == FARO_OK ? faro_place_apply(place, campaign, error) : status;
+}
+
+faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path, faro_place *place,
+                                      faro_sender *sender, faro_sent *fresh, faro_error *error) {
   *fresh = (faro_sent){0};
-  if (access(path, F_OK) == 0) return faro_campaign_file_load(campaign, path, signer, error);
+  if (access(path, F_OK) == 0) return load_kept(campaign, path, place, sender, error);
   faro_backoff backoff = {0};
   for (bool told = false;;) {
     faro_error inner = {0};
     bool again = false;
-    const faro_status status = ask(campaign, url, signer, sender, fresh, &again, &inner);
+    const faro_status status = ask(campaign, place, sender, fresh, &again, &inner);
     if (!again) {
       if (status != FARO_OK) *error = inner;
-      return status;
+      return status == FARO_OK ? faro_place_apply(place, campaign, error) : status;
     }
+    faro_place_failed(place);
     if (!told) faro_log_error("campaign-awaited", &inner);
     told = true;
     if (faro_process_wait((int)(faro_backoff_next(&backoff) * 1000)))

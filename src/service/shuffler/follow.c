@@ -23,7 +23,9 @@ static faro_status take(const faro_follow *f, const faro_sent *sent, faro_error 
   const faro_follow_params *p = &f->params;
   faro_plan_document plan;
   faro_plan_row row;
-  faro_status status = faro_plan_document_open(&plan, sent->bytes, sent->length, p->signer, error);
+  unsigned char signer[FARO_KEY_BYTES];
+  faro_place_signer(p->place, signer);
+  faro_status status = faro_plan_document_open(&plan, sent->bytes, sent->length, signer, error);
   if (status == FARO_OK) status = faro_plan_check(p->campaign, &plan, &row, error);
   if (status == FARO_OK) status = faro_intake_follow(p->intake, &row, sent->bytes, sent->length, error);
   if (status == FARO_OK)
@@ -35,12 +37,14 @@ static faro_status take(const faro_follow *f, const faro_sent *sent, faro_error 
 /* Asks once for the plan after `version`. A plan that is refused stays refused until somebody
  * helps, so the role is unwell; it asks again all the same. */
 static bool ask(faro_follow *f, uint64_t version) {
-  char url[FARO_URL_MAX + 64];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 64];
   char text[FARO_ILL_TEXT];
   faro_sent sent = {0};
   faro_error error = {0};
-  snprintf(url, sizeof url, "%s/v1/policy?after=%" PRIu64, f->params.analyzer, version);
+  faro_place_address(f->params.place, address);
+  snprintf(url, sizeof url, "%s/v1/policy?after=%" PRIu64, address, version);
   faro_status status = faro_send_get(f->sender, url, &sent, &error);
+  if (status == FARO_SYSTEM) faro_place_failed(f->params.place);
   if (status != FARO_OK || sent.status != 200) return false;
   status = take(f, &sent, &error);
   if (status == FARO_INVALID)

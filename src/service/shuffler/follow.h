@@ -11,15 +11,15 @@
 #include "service/http/sender.h"
 #include "service/role/health.h"
 #include "service/role/intake.h"
+#include "service/shuffler/place.h"
 
 typedef struct faro_follow faro_follow;
 
 /* Everything must outlive the follower. */
 typedef struct faro_follow_params {
-  const char *analyzer;  /* URL */
+  faro_place *place;     /* of the analyzer */
   const char *authority; /* NULL: the system's */
   const faro_campaign *campaign;
-  const unsigned char *signer;
   faro_intake *intake;
   faro_health *health;
 } faro_follow_params;

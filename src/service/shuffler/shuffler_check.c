@@ -19,8 +19,10 @@ faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_ke
       *index = i;
       return FARO_OK;
     }
-  return faro_fail(error, FARO_INVALID, "%s: no shuffler of campaign %s has this key", settings->key,
-                   campaign->id);
+  return faro_fail(error, FARO_INVALID,
+                   "%s: no shuffler of campaign %s has this key (if it is a new one, the analyzer must have "
+                   "signed a move to it, and must answer at the first start with it)",
+                   settings->key, campaign->id);
 }
 
 faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings, faro_error *error) {
@@ -51,14 +53,19 @@ faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings, fa
 static faro_status check_kept(const faro_shuffler_settings *settings, faro_error *error) {
   faro_campaign campaign;
   faro_sign_key key;
+  faro_place *place = NULL;
+  unsigned char founder[FARO_KEY_BYTES];
   size_t index = 0;
   if (access(settings->campaign, F_OK) != 0) return FARO_OK;
   faro_status status = faro_sign_key_load(settings->key, &key, error);
-  if (status == FARO_OK)
-    status = faro_campaign_file_load(&campaign, settings->campaign, settings->analyzer_key, error);
+  if (status == FARO_OK) status = faro_place_create(&place, settings, error);
+  if (status == FARO_OK) faro_place_founder(place, founder);
+  if (status == FARO_OK) status = faro_campaign_file_load(&campaign, settings->campaign, founder, error);
+  if (status == FARO_OK) status = faro_place_apply(place, &campaign, error);
   if (status == FARO_OK) status = faro_shuffler_find(&campaign, &key, settings, &index, error);
   if (status == FARO_OK) status = faro_shuffler_check_state(settings, error);
   if (status == FARO_OK) status = faro_spool_check(settings->state, &campaign, index, error);
+  faro_place_destroy(place);
   sodium_memzero(&key, sizeof key);
   return status;
 }

@@ -21,6 +21,7 @@
 #include "service/role/process.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/shuffler/follow.h"
+#include "service/shuffler/place.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
 #include "service/state/spool.h"
@@ -38,9 +39,12 @@ typedef struct role {
   faro_admin *admin;
   faro_http_service operators;
   faro_sender *sender;
+  faro_place *place;
+  faro_move move; /* as it was at the start */
   pthread_t thread;
   bool sending;
   atomic_bool ready; /* there is a campaign, an intake and a watch */
+  atomic_bool ended; /* the analyzer says that the campaign has ended: nothing is collected any more */
   faro_health health;
   faro_disk disk;
   faro_watch *watch;
@@ -61,20 +65,24 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
   faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
 }
 
-/* Tries once to send a batch; true if the analyzer has it now. */
+/* Tries once to send a batch; true if the analyzer has it now, or wants no batch any more. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
-  char url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS], notice[FARO_NOTICE_DIGITS + 1];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS],
+      notice[FARO_NOTICE_DIGITS + 1];
   faro_sent sent = {0};
   faro_error error = {0};
   char answer[FARO_SHOWN];
-  snprintf(url, sizeof url, "%s/v1/batches", r->settings->analyzer);
+  faro_place_address(r->place, address);
+  snprintf(url, sizeof url, "%s/v1/batches", address);
   faro_batch_write(&r->campaign, batch, &r->key, frame);
   faro_notice_write(&r->campaign, batch, &r->key, notice);
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
   const faro_status status = faro_send_post_with(r->sender, url, header, frame, size, &sent, &error);
   sodium_memzero(frame, size);
-  if (status == FARO_OK && sent.status == 200) return true;
+  if (status == FARO_OK && sent.status == 410) atomic_store(&r->ended, true);
+  if ((status == FARO_OK && sent.status == 200) || atomic_load(&r->ended)) return true;
   if (status == FARO_INTERRUPTED) return false;
+  if (status == FARO_SYSTEM) faro_place_failed(r->place);
   faro_metric_add(r->refused, 1);
   tell_failed(r, batch, status == FARO_OK ? sent.status : 0, status == FARO_OK ? sent.bytes : error.message);
   if (status != FARO_OK) faro_log_error("batch-not-sent", &error);
@@ -104,6 +112,11 @@ static void pass_on(role *r, const faro_batch *batch) {
   }
   r->failing = 0;
   faro_health_set(&r->health, FARO_ILL_HANDOVER, "");
+  if (atomic_load(&r->ended)) {
+    faro_log(FARO_LOG_WARNING, "batch-forgotten", "sI ss", "batch", (json_int_t)batch->number, "reason",
+             "the campaign has ended");
+    return;
+  }
   faro_metric_add(r->sent, 1);
   faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
 }
@@ -123,7 +136,9 @@ static void *send_all(void *context) {
 
 static void on_reports(void *context, faro_http_request *request) {
   role *r = context;
-  if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
+  if (atomic_load(&r->ended))
+    faro_http_refuse(request, 410, "no reports are collected now: the campaign has ended");
+  else if (atomic_load(&r->ready)) faro_intake_handle(r->intake, request);
   else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
 }
 
@@ -144,7 +159,8 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
                                     .tokens = r->settings->tokens,
                                     .campaign = &r->campaign,
                                     .shuffler = r->index,
-                                    .signer = r->settings->analyzer_key};
+                                    .signer = r->settings->analyzer_key,
+                                    .move = &r->move};
   faro_spool *spool = NULL;
   faro_status status = FARO_OK;
   if (faro_campaign_in_phases(&r->campaign))
@@ -157,22 +173,22 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
 }
 
 static faro_status start_watch(role *r, faro_error *error) {
-  const faro_watch_params params = {.analyzer = r->settings->analyzer,
+  const faro_watch_params params = {.place = r->place,
                                     .authority = *r->settings->authority ? r->settings->authority : NULL,
                                     .campaign = &r->campaign,
                                     .key = &r->key,
                                     .shuffler = r->index,
                                     .intake = r->intake,
                                     .health = &r->health,
-                                    .reachable = r->reachable};
+                                    .reachable = r->reachable,
+                                    .ended = &r->ended};
   return faro_watch_create(&r->watch, &params, error);
 }
 
 static faro_status start_follow(role *r, faro_error *error) {
-  const faro_follow_params params = {.analyzer = r->settings->analyzer,
+  const faro_follow_params params = {.place = r->place,
                                      .authority = *r->settings->authority ? r->settings->authority : NULL,
                                      .campaign = &r->campaign,
-                                     .signer = r->settings->analyzer_key,
                                      .intake = r->intake,
                                      .health = &r->health};
   return faro_campaign_in_phases(&r->campaign) ? faro_follow_create(&r->follow, &params, error) : FARO_OK;
@@ -191,6 +207,7 @@ static faro_status start(role *r, faro_error *error) {
   r->operators = (faro_http_service){.context = r, .healthy = is_well, .metrics = r->metrics};
   faro_sent fresh = {0};
   faro_status status = faro_sender_create(&r->sender, &params, error);
+  if (status == FARO_OK) status = faro_place_create(&r->place, r->settings, error);
   if (status == FARO_OK) status = faro_shuffler_check_paths(r->settings, error);
   if (status == FARO_OK) status = faro_shuffler_check_state(r->settings, error);
   if (status == FARO_OK) status = faro_sign_key_load(r->settings->key, &r->key, error);
@@ -201,9 +218,10 @@ static faro_status start(role *r, faro_error *error) {
    * start. */
   if (status == FARO_OK) faro_process_notify("READY=1\nSTATUS=waiting for the campaign");
   if (status == FARO_OK)
-    status = faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->settings->analyzer,
-                                       r->settings->analyzer_key, r->sender, &fresh, error);
+    status =
+        faro_campaign_file_obtain(&r->campaign, r->settings->campaign, r->place, r->sender, &fresh, error);
   if (status == FARO_OK) status = faro_shuffler_find(&r->campaign, &r->key, r->settings, &r->index, error);
+  if (status == FARO_OK) faro_place_move(r->place, &r->campaign, &r->move);
   if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
   if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
   if (status == FARO_OK) status = start_watch(r, error);
@@ -225,6 +243,7 @@ static void stop(role *r) {
   faro_intake_destroy(r->intake);
   faro_plans_destroy(r->campaign.plans);
   faro_sender_destroy(r->sender);
+  faro_place_destroy(r->place);
   faro_metrics_destroy(r->metrics);
   faro_health_clear(&r->health);
   sodium_memzero(&r->key, sizeof r->key);

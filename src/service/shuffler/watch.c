@@ -35,14 +35,16 @@ struct faro_watch {
 faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,
                                faro_error *error) {
   const char *campaign = NULL;
+  const char *state = "open"; /* an analyzer of an older release does not say it */
   json_t *next = NULL;
   json_int_t version = 0;
   json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-  const bool read =
-      json && json_unpack(json, "{ss sI so}", "campaign", &campaign, "version", &version, "next", &next) == 0;
+  const bool read = json && json_unpack(json, "{ss sI so s?s}", "campaign", &campaign, "version", &version,
+                                        "next", &next, "state", &state) == 0;
   const json_t *number = read ? json_array_get(next, shuffler) : NULL;
   const bool good = number && json_is_integer(number) && json_integer_value(number) >= 0 && version >= 1 &&
                     faro_hex_read(campaign, strlen(campaign), standing->digest, FARO_DIGEST_BYTES);
+  if (good) standing->ended = strcmp(state, "finished") == 0 || strcmp(state, "archived") == 0;
   if (good) standing->version = (uint64_t)version;
   if (good) standing->next = (uint64_t)json_integer_value(number);
   json_decref(json);
@@ -76,6 +78,7 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
              "campaign",
              there->next - 1, after.number);
   faro_health_set(p->health, FARO_ILL_DIFFERS, text);
+  if (there->ended && !after.over && *text == '\0') atomic_store(p->ended, true);
 }
 
 /* Asks once. */
@@ -86,12 +89,13 @@ static void look(faro_watch *w) {
                                   .open = before.number,
                                   .unwell = !faro_health_write(p->health, false, NULL)};
   unsigned char bytes[FARO_GREETING_BYTES];
-  char url[FARO_URL_MAX + 32];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32];
   faro_sent sent = {0};
   faro_error error = {0};
   faro_standing there;
   faro_greeting_write(p->campaign, &greeting, p->key, bytes);
-  snprintf(url, sizeof url, "%s/v1/state", p->analyzer);
+  faro_place_address(p->place, address);
+  snprintf(url, sizeof url, "%s/v1/state", address);
   const faro_status status = faro_send_post(w->sender, url, bytes, sizeof bytes, &sent, &error);
   const bool answered = status == FARO_OK && sent.status < 500;
   if (answered) {
@@ -100,6 +104,7 @@ static void look(faro_watch *w) {
     pthread_mutex_unlock(&w->mutex);
   }
   faro_metric_set(p->reachable, answered);
+  if (!answered) faro_place_failed(p->place);
   if (!answered) return;
   if (sent.status == 401)
     faro_health_set(p->health, FARO_ILL_DIFFERS,
@@ -111,23 +116,26 @@ static void look(faro_watch *w) {
 }
 
 void faro_watch_refresh(faro_watch *w) {
-  char text[FARO_ILL_TEXT] = "";
+  char text[FARO_ILL_TEXT] = "", address[FARO_URL_MAX + 1];
+  faro_place_address(w->params.place, address);
   pthread_mutex_lock(&w->mutex);
   const double silent = faro_clock() - w->answered;
   pthread_mutex_unlock(&w->mutex);
   const faro_spool_state state = faro_intake_snapshot(w->params.intake);
-  const bool done = state.over && state.waiting == 0; /* the analyzer may go home */
+  const bool ended = atomic_load(w->params.ended);
+  const bool done = ended || (state.over && state.waiting == 0); /* the analyzer may go home */
   if (silent > PATIENCE && !done)
     snprintf(
         text, sizeof text,
         "the analyzer at %.200s does not answer, for %.0f s now; reports are accepted until %d batches wait",
-        w->params.analyzer, silent, FARO_SPOOL_AHEAD);
+        address, silent, FARO_SPOOL_AHEAD);
   faro_health_set(w->params.health, FARO_ILL_SILENT, text);
 }
 
 static void *watch(void *context) {
   faro_watch *w = context;
   for (bool ending = false; !ending;) {
+    faro_place_look(w->params.place, w->sender);
     look(w);
     faro_watch_refresh(w);
     const struct timespec until = faro_clock_after(PERIOD);
@@ -146,7 +154,7 @@ faro_status faro_watch_create(faro_watch **made, const faro_watch_params *params
                                      .stopping = faro_process_ending,
                                      .timeout = PERIOD,
                                      .connect = PERIOD,
-                                     .limit = 4096};
+                                     .limit = FARO_DOCUMENT_MAX};
   faro_watch *w = calloc(1, sizeof *w);
   if (!w) return faro_fail(error, FARO_MEMORY, "cannot allocate the watch");
   w->params = *params;

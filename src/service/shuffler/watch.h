@@ -2,22 +2,27 @@
  * five seconds.
  *
  *   shuffler -> POST /v1/state, a greeting (wire.h)  -> analyzer compares
- *   shuffler compares <- {"campaign", "version", "next"} <-
+ *   shuffler compares <- {"campaign", "version", "next", "state"} <-
+ *
+ * It also asks whether the campaign has moved (place.h).
  *
  * Both are unwell if they cannot meet: they hold different campaigns, or one of them was put back
  * to an older state, so that batches are missing or would be made again. */
 #ifndef FARO_SERVICE_SHUFFLER_WATCH_H
 #define FARO_SERVICE_SHUFFLER_WATCH_H
 
+#include <stdatomic.h>
+
 #include "service/http/sender.h"
 #include "service/role/health.h"
 #include "service/role/intake.h"
+#include "service/shuffler/place.h"
 
 typedef struct faro_watch faro_watch;
 
 /* Everything must outlive the watch. */
 typedef struct faro_watch_params {
-  const char *analyzer;  /* URL */
+  faro_place *place;     /* of the analyzer */
   const char *authority; /* NULL: the system's */
   const faro_campaign *campaign;
   const faro_sign_key *key;
@@ -25,6 +30,7 @@ typedef struct faro_watch_params {
   faro_intake *intake;
   faro_health *health;
   faro_metric *reachable; /* whether the analyzer answered */
+  atomic_bool *ended;     /* set when the analyzer says that the campaign has ended */
 } faro_watch_params;
 
 faro_status faro_watch_create(faro_watch **watch, const faro_watch_params *params,
@@ -38,6 +44,7 @@ typedef struct faro_standing {
   unsigned char digest[FARO_DIGEST_BYTES];
   uint64_t version; /* of the published policy */
   uint64_t next;    /* the batch that it expects next of this shuffler */
+  bool ended;       /* an operator has ended the campaign, or its budget is used up */
 } faro_standing;
 /* Reads an answer of /v1/state. */
 faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,

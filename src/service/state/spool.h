@@ -34,7 +34,7 @@
 #define FARO_SERVICE_STATE_SPOOL_H
 
 #include "wire/verdict.h"
-#include "wire/wire.h"
+#include "wire/move.h"
 
 typedef struct faro_spool faro_spool;
 
@@ -54,6 +54,7 @@ typedef struct faro_spool_params {
   bool known;      /* the campaign was joined before: a state that holds nothing is refused */
   /* In phases, for a shuffler: who signs plans. Those in the file are added to the campaign's. */
   const unsigned char *signer;
+  const faro_move *move; /* hand-overs of the signing key: plans may be of any signer; NULL: none */
 } faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "service/state/spool_inner.h"
+#include "wire/document.h"
 
 static const char schema[] =
     "CREATE TABLE meta(id INTEGER PRIMARY KEY, campaign BLOB, shuffler INTEGER, number INTEGER, key BLOB);"
@@ -166,12 +167,17 @@ static faro_status load_totals(faro_spool *s, const char *path, faro_error *erro
 }
 
 /* Verifies a plan again, and adds it to the campaign's. */
-static faro_status load_plan(faro_spool *s, sqlite3_stmt *row, const unsigned char *signer,
+static faro_status load_plan(faro_spool *s, sqlite3_stmt *row, const faro_spool_params *params,
                              faro_error *error) {
   faro_plan_document plan;
   faro_plan_row kept;
-  faro_status status = faro_plan_document_open(&plan, sqlite3_column_blob(row, 0),
-                                               (size_t)sqlite3_column_bytes(row, 0), signer, error);
+  const char *text = sqlite3_column_blob(row, 0);
+  const size_t length = (size_t)sqlite3_column_bytes(row, 0);
+  const unsigned char *signer = params->signer;
+  for (size_t i = 0; params->move && i <= params->move->signers; i++)
+    if (faro_document_is_signed(text, length, faro_move_key_at(params->move, i)))
+      signer = faro_move_key_at(params->move, i);
+  faro_status status = faro_plan_document_open(&plan, text, length, signer, error);
   if (status == FARO_OK) status = faro_plan_check(s->campaign, &plan, &kept, error);
   return status == FARO_OK ? faro_plans_add(s->campaign->plans, &kept, error) : status;
 }
@@ -184,7 +190,7 @@ static faro_status load_plans(faro_spool *s, const faro_spool_params *params, fa
       faro_database_prepare(s->database, "SELECT document FROM plans ORDER BY version", &all, error);
   while (status == FARO_OK && row) {
     status = faro_database_next(s->database, all, &row, error);
-    if (status == FARO_OK && row) status = load_plan(s, all, params->signer, error);
+    if (status == FARO_OK && row) status = load_plan(s, all, params, error);
   }
   sqlite3_finalize(all);
   const uint64_t newest = faro_plans_newest(s->campaign->plans);

@@ -1,0 +1,144 @@
+/* place: see the header. */
+#include "service/shuffler/place.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "service/role/log.h"
+
+struct faro_place {
+  const faro_shuffler_settings *settings;
+  char file[FARO_FILE_MAX + 16];
+  pthread_mutex_t mutex; /* guards the members below */
+  bool moved;            /* `move` is set */
+  bool other;            /* the address of the move failed: that of the settings is in use */
+  faro_move move;
+  faro_campaign *founded; /* as its document says; NULL: not known yet */
+};
+
+/* Whether the shufflers have consented to their steps. */
+static faro_status check_steps(const faro_place *p, const faro_move *move, faro_error *error) {
+  faro_campaign *now = malloc(sizeof *now);
+  if (!now) return faro_fail(error, FARO_MEMORY, "cannot allocate a campaign");
+  const faro_status status = faro_move_apply(move, p->founded, now, error);
+  free(now);
+  return status;
+}
+
+/* Takes over a move that follows the one before it; *newer: it is a new one. */
+static faro_status accept(faro_place *p, const char *text, size_t length, bool *newer, faro_error *error) {
+  faro_move *move = malloc(sizeof *move);
+  if (!move) return faro_fail(error, FARO_MEMORY, "cannot allocate a move");
+  faro_status status = faro_move_open(move, text, length, p->settings->analyzer_key, error);
+  pthread_mutex_lock(&p->mutex);
+  *newer = true;
+  if (status == FARO_OK && p->moved) status = faro_move_follows(&p->move, move, newer, error);
+  if (status == FARO_OK && *newer && p->founded) status = check_steps(p, move, error);
+  if (status == FARO_OK && *newer) {
+    p->move = *move;
+    p->moved = true;
+    p->other = false;
+  }
+  pthread_mutex_unlock(&p->mutex);
+  *newer = *newer && status == FARO_OK;
+  free(move);
+  return status;
+}
+
+static faro_status load(faro_place *p, faro_error *error) {
+  char *text = NULL;
+  size_t length = 0;
+  bool newer = false;
+  faro_error inner = {0};
+  if (access(p->file, F_OK) != 0) return FARO_OK;
+  faro_status status = faro_read_file(p->file, FARO_DOCUMENT_MAX, &text, &length, error);
+  if (status != FARO_OK) return status;
+  status = accept(p, text, length, &newer, &inner);
+  free(text);
+  if (status != FARO_OK) (void)faro_fail(error, status, "%s: %.300s", faro_path_end(p->file), inner.message);
+  return status;
+}
+
+faro_status faro_place_create(faro_place **place, const faro_shuffler_settings *settings, faro_error *error) {
+  faro_place *p = calloc(1, sizeof *p);
+  if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's place");
+  p->settings = settings;
+  snprintf(p->file, sizeof p->file, "%s.move", settings->state);
+  pthread_mutex_init(&p->mutex, NULL);
+  const faro_status status = load(p, error);
+  if (status == FARO_OK) *place = p;
+  else faro_place_destroy(p);
+  return status;
+}
+
+void faro_place_destroy(faro_place *place) {
+  if (!place) return;
+  pthread_mutex_destroy(&place->mutex);
+  free(place->founded);
+  free(place);
+}
+
+void faro_place_founder(faro_place *place, unsigned char key[static FARO_KEY_BYTES]) {
+  pthread_mutex_lock(&place->mutex);
+  memcpy(key, place->moved ? place->move.founder : place->settings->analyzer_key, FARO_KEY_BYTES);
+  pthread_mutex_unlock(&place->mutex);
+}
+
+void faro_place_signer(faro_place *place, unsigned char key[static FARO_KEY_BYTES]) {
+  pthread_mutex_lock(&place->mutex);
+  memcpy(key, place->moved ? faro_move_signer_key(&place->move) : place->settings->analyzer_key,
+         FARO_KEY_BYTES);
+  pthread_mutex_unlock(&place->mutex);
+}
+
+faro_status faro_place_apply(faro_place *place, faro_campaign *campaign, faro_error *error) {
+  faro_campaign *founded = malloc(sizeof *founded);
+  if (!founded) return faro_fail(error, FARO_MEMORY, "cannot allocate a campaign");
+  *founded = *campaign;
+  pthread_mutex_lock(&place->mutex);
+  free(place->founded);
+  place->founded = founded;
+  const faro_status status = place->moved ? faro_move_apply(&place->move, founded, campaign, error) : FARO_OK;
+  pthread_mutex_unlock(&place->mutex);
+  return status;
+}
+
+void faro_place_move(faro_place *place, const faro_campaign *campaign, faro_move *move) {
+  pthread_mutex_lock(&place->mutex);
+  if (place->moved) *move = place->move;
+  else faro_move_none(move, campaign, place->settings->analyzer_key);
+  pthread_mutex_unlock(&place->mutex);
+}
+
+void faro_place_address(faro_place *place, char url[static FARO_URL_MAX + 1]) {
+  pthread_mutex_lock(&place->mutex);
+  const bool there = place->moved && !place->other;
+  snprintf(url, FARO_URL_MAX + 1, "%s", there ? place->move.analyzer : place->settings->analyzer);
+  pthread_mutex_unlock(&place->mutex);
+}
+
+void faro_place_failed(faro_place *place) {
+  pthread_mutex_lock(&place->mutex);
+  place->other = place->moved && !place->other;
+  pthread_mutex_unlock(&place->mutex);
+}
+
+void faro_place_look(faro_place *place, faro_sender *sender) {
+  char url[FARO_URL_MAX + 1], whole[FARO_URL_MAX + 32];
+  faro_sent sent = {0};
+  faro_error error = {0};
+  bool newer = false;
+  faro_place_address(place, url);
+  snprintf(whole, sizeof whole, "%s/v1/move", url);
+  if (faro_send_get(sender, whole, &sent, NULL) != FARO_OK || sent.status != 200) return;
+  faro_status status = accept(place, sent.bytes, sent.length, &newer, &error);
+  if (status == FARO_OK && newer)
+    status = faro_write_file(place->file, sent.bytes, sent.length, 0644, &error);
+  if (status != FARO_OK) faro_log_error("move-refused", &error);
+  else if (newer) faro_log(FARO_LOG_INFO, "moved", NULL);
+}
