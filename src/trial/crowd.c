@@ -37,6 +37,7 @@ typedef struct worker {
   unsigned char *frames; /* frames of a group of reports, part by part */
   unsigned char *answers;
   size_t *who;
+  uint64_t moves;   /* as many of them as the client has seen */
   double *rows, *x; /* features of all arms; features of the arm that was played */
 } worker;
 
@@ -56,6 +57,9 @@ struct faro_crowd {
   char *policy;
   size_t policy_length;
   uint64_t version;
+  char *move;
+  size_t move_length;
+  uint64_t moves;    /* how many there have been */
   faro_tally *tally; /* by version; [0]: all */
   count *counts;     /* by version and shuffler */
   unsigned char *bodies;
@@ -105,9 +109,20 @@ static size_t take(worker *w) {
 }
 
 /* Takes the newest policy and verifies it, as on any device. */
-static faro_status follow(worker *w, faro_error *error) {
+static faro_status relocate(worker *w, faro_error *error) {
   faro_crowd *crowd = w->crowd;
   faro_status status = FARO_OK;
+  pthread_mutex_lock(&crowd->lock);
+  if (w->moves < crowd->moves) status = faro_client_move(w->client, crowd->move, crowd->move_length, error);
+  w->moves = crowd->moves;
+  pthread_mutex_unlock(&crowd->lock);
+  return status;
+}
+
+static faro_status follow(worker *w, faro_error *error) {
+  faro_crowd *crowd = w->crowd;
+  faro_status status = relocate(w, error);
+  if (status != FARO_OK) return status;
   pthread_mutex_lock(&crowd->lock);
   if (faro_client_version(w->client) < crowd->version)
     status = faro_client_policy(w->client, crowd->policy, crowd->policy_length, error);
@@ -214,7 +229,7 @@ static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame
 
 /* The frames of a group for one target. */
 typedef struct parcel {
-  const char *target;
+  size_t part; /* of the reports: says where to send them */
   const unsigned char *frames;
   size_t reports;
   unsigned char *answers;
@@ -226,8 +241,10 @@ static faro_status insist(worker *w, const parcel *g, uint64_t *retries, faro_er
   for (faro_backoff backoff = {0};; ++*retries) {
     double wait = 0;
     faro_error why = {0};
-    const faro_status status = faro_client_send_many(w->sender, g->target, g->frames, g->reports,
-                                                     w->crowd->part_size, g->answers, &wait, &why);
+    faro_status status = relocate(w, &why);
+    if (status == FARO_OK)
+      status = faro_client_send_many(w->sender, faro_client_target(w->client, g->part), g->frames, g->reports,
+                                     w->crowd->part_size, g->answers, &wait, &why);
     if (status == FARO_OK) return FARO_OK;
     if (status != FARO_SYSTEM || faro_clock() > g->end)
       return faro_fail(error, status, "a report was not answered: %s", why.message);
@@ -252,7 +269,7 @@ static faro_status deliver(worker *w, const parcel *g, uint64_t *retries, faro_e
     if (run_of_closed(&part, 0) == part.reports) at += part.reports;
     while (at < g->reports && g->answers[at] != FARO_VERDICT_CLOSED) at++;
     if (at == g->reports) break;
-    part = (parcel){.target = g->target,
+    part = (parcel){.part = g->part,
                     .frames = g->frames + at * w->crowd->part_size,
                     .reports = run_of_closed(g, at),
                     .answers = g->answers + at,
@@ -291,7 +308,7 @@ static faro_status work_once(worker *w, size_t reports, faro_error *error) {
     status = make(w, i, reports, &parts, &tally, error);
   for (size_t p = 0; p < parts && status == FARO_OK; p++) {
     const unsigned char *frames = w->frames + p * reports * crowd->part_size;
-    const parcel g = {.target = faro_client_target(w->client, p),
+    const parcel g = {.part = p,
                       .frames = frames,
                       .reports = reports,
                       .answers = w->answers,
@@ -441,12 +458,26 @@ void faro_crowd_destroy(faro_crowd *crowd) {
   free(crowd->tally);
   free(crowd->counts);
   free(crowd->bodies);
+  free(crowd->move);
   free(crowd->policy);
   free(crowd->old);
   pthread_cond_destroy(&crowd->changed);
   pthread_mutex_destroy(&crowd->lock);
   pthread_mutex_destroy(&crowd->world_lock);
   free(crowd);
+}
+
+faro_status faro_crowd_move(faro_crowd *crowd, const char *document, size_t length, faro_error *error) {
+  char *copy = malloc(length + 1);
+  if (!copy) return faro_fail(error, FARO_MEMORY, "out of memory");
+  memcpy(copy, document, length);
+  pthread_mutex_lock(&crowd->lock);
+  free(crowd->move);
+  crowd->move = copy;
+  crowd->move_length = length;
+  crowd->moves++;
+  pthread_mutex_unlock(&crowd->lock);
+  return FARO_OK;
 }
 
 faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t length, uint64_t version,

@@ -25,16 +25,33 @@ static heard *slot(const faro_record *record, size_t shuffler, uint64_t number) 
              : NULL;
 }
 
+/* Reads a batch under any of the keys that its shuffler has had. */
+static faro_status read_batch(const faro_trial *trial, const faro_request *request, faro_batch *batch,
+                              faro_error *error) {
+  faro_campaign campaign = trial->campaign;
+  faro_error later = {0};
+  faro_status status = faro_batch_read(&campaign, request->body, request->length, batch, error);
+  for (size_t k = 0; k < FARO_TRIAL_KEYS && status != FARO_OK; k++) {
+    for (size_t i = 0; i < campaign.shufflers; i++)
+      if (k < trial->later_keys[1 + i])
+        memcpy(campaign.shuffler[i].key, trial->later_key[1 + i][k], FARO_KEY_BYTES);
+    status = faro_batch_read(&campaign, request->body, request->length, batch, &later);
+  }
+  return status;
+}
+
 static faro_status note(faro_record *record, const faro_request *request, faro_error *error) {
   const faro_campaign *campaign = &record->trial->campaign;
   faro_batch batch;
-  const faro_status status = faro_batch_read(campaign, request->body, request->length, &batch, error);
+  const faro_status status = read_batch(record->trial, request, &batch, error);
   if (status != FARO_OK) return status;
   heard *h = slot(record, batch.shuffler, batch.number);
   if (!h || batch.count != faro_campaign_size(campaign, batch.shuffler, batch.number))
     return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %u has the wrong size (%llu reports)",
                      (unsigned long long)batch.number, batch.shuffler, (unsigned long long)batch.count);
-  if (h->frame && (h->length != request->length || memcmp(h->frame, request->body, h->length) != 0))
+  /* but for the signature at the end, which may be made again with another key */
+  if (h->frame && (h->length != request->length ||
+                   memcmp(h->frame, request->body, h->length - FARO_SIGNATURE_BYTES) != 0))
     return faro_fail(error, FARO_INVALID, "two different batches have number %llu of shuffler %u",
                      (unsigned long long)batch.number, batch.shuffler);
   if (!h->frame) *h = (heard){.batch = batch, .frame = request->body, .length = request->length};

@@ -30,7 +30,7 @@ typedef struct pair {
 } pair;
 
 struct faro_relay {
-  int listener, wake[2];
+  int listener, before, wake[2]; /* before: the address that it had; -1: it had none */
   uint16_t port, target;
   pthread_t thread;
   bool running;
@@ -117,8 +117,8 @@ static void drop(faro_relay *relay, size_t index) {
 }
 
 /* If the server is not up, the connection ends at once, as it would without the relay. */
-static void welcome(faro_relay *relay) {
-  const int client = accept4(relay->listener, NULL, NULL, SOCK_CLOEXEC);
+static void welcome(faro_relay *relay, int listener) {
+  const int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
   if (client < 0) return;
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const struct sockaddr_in address = loopback(relay->target);
@@ -158,24 +158,26 @@ static short wanted(const pair *p, int side) { return p->finished[side] ? 0 : PO
 
 static void *work(void *context) {
   faro_relay *relay = context;
-  struct pollfd poll_on[2 + 2 * PAIRS];
+  struct pollfd poll_on[3 + 2 * PAIRS];
   for (;;) {
     const size_t pairs = relay->pairs;
     poll_on[0] = (struct pollfd){.fd = relay->wake[0], .events = POLLIN};
     poll_on[1] = (struct pollfd){.fd = relay->listener, .events = POLLIN};
+    poll_on[2] = (struct pollfd){.fd = relay->before, .events = POLLIN};
     for (size_t i = 0; i < 2 * pairs; i++)
-      poll_on[2 + i] = (struct pollfd){
+      poll_on[3 + i] = (struct pollfd){
           .fd = wanted(&relay->pair[i / 2], i % 2) ? relay->pair[i / 2].side[i % 2] : -1, .events = POLLIN};
-    if (poll(poll_on, 2 + 2 * pairs, -1) < 0 && errno != EINTR) return NULL;
+    if (poll(poll_on, 3 + 2 * pairs, -1) < 0 && errno != EINTR) return NULL;
     if (poll_on[0].revents) return NULL;
     /* Backwards: drop replaces a closed pair by the last one, which was handled already. */
     for (size_t i = pairs; i-- > 0;) {
       bool alive = true;
-      if (poll_on[2 + 2 * i].revents) alive = pass(relay, i, 0);
-      if (alive && poll_on[3 + 2 * i].revents) alive = pass(relay, i, 1);
+      if (poll_on[3 + 2 * i].revents) alive = pass(relay, i, 0);
+      if (alive && poll_on[4 + 2 * i].revents) alive = pass(relay, i, 1);
       if (!alive) drop(relay, i);
     }
-    if (poll_on[1].revents) welcome(relay);
+    if (poll_on[1].revents) welcome(relay, relay->listener);
+    if (poll_on[2].revents) welcome(relay, relay->before);
   }
 }
 
@@ -187,7 +189,7 @@ faro_status faro_relay_open(faro_relay **out, uint16_t port, size_t keep_most, f
   relay->keep = keep_most;
   relay->luck = port;
   relay->listener = listen_on(0, &relay->port);
-  relay->wake[0] = relay->wake[1] = -1;
+  relay->before = relay->wake[0] = relay->wake[1] = -1;
   if (!relay->lines || relay->listener < 0 || pipe2(relay->wake, O_CLOEXEC) != 0 ||
       pthread_create(&relay->thread, NULL, work, relay) != 0) {
     faro_relay_close(relay);
@@ -206,10 +208,33 @@ void faro_relay_stop(faro_relay *relay) {
   while (relay->pairs > 0) drop(relay, 0);
 }
 
+/* Goes on with other listeners. Connections are cut. */
+static faro_status change(faro_relay *relay, int listener, int before, faro_error *error) {
+  char woken = 0;
+  faro_relay_stop(relay);
+  (void)!read(relay->wake[0], &woken, 1);
+  if (relay->before >= 0) close(relay->before);
+  relay->listener = listener;
+  relay->before = before;
+  relay->running = pthread_create(&relay->thread, NULL, work, relay) == 0;
+  return relay->running ? FARO_OK : faro_fail(error, FARO_SYSTEM, "cannot start a thread");
+}
+
+faro_status faro_relay_move(faro_relay *relay, faro_error *error) {
+  const int listener = listen_on(0, &relay->port);
+  if (listener < 0) return faro_fail(error, FARO_SYSTEM, "no free port on loopback: %s", strerror(errno));
+  return change(relay, listener, relay->listener, error);
+}
+
+faro_status faro_relay_leave(faro_relay *relay, faro_error *error) {
+  return change(relay, relay->listener, -1, error);
+}
+
 void faro_relay_close(faro_relay *relay) {
   if (!relay) return;
   faro_relay_stop(relay);
   if (relay->listener >= 0) close(relay->listener);
+  if (relay->before >= 0) close(relay->before);
   for (int i = 0; i < 2; i++)
     if (relay->wake[i] >= 0) close(relay->wake[i]);
   for (size_t i = 0; relay->lines && i < relay->line_count; i++) free(relay->lines[i].data);

@@ -23,6 +23,11 @@ uint16_t faro_relay_port(const faro_relay *relay);
 void faro_relay_trouble(faro_relay *relay, unsigned thousandths);
 uint64_t faro_relay_cuts(const faro_relay *relay);
 
+/* Listens on another port, too. Settings name the new one from now on. */
+faro_status faro_relay_move(faro_relay *relay, faro_error *error) FARO_WARN_UNUSED;
+/* Leaves the port that it had before it moved. */
+faro_status faro_relay_leave(faro_relay *relay, faro_error *error) FARO_WARN_UNUSED;
+
 /* What clients sent on one connection; NULL if there are no more. Only after faro_relay_stop. */
 void faro_relay_stop(faro_relay *relay);
 const unsigned char *faro_relay_heard(const faro_relay *relay, size_t connection, size_t *length);

@@ -28,7 +28,7 @@ typedef struct faro_trial_params {
   size_t keep; /* bytes that each relay records */
 } faro_trial_params;
 
-enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX };
+enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
 
 /* Role 0 is the analyzer, role 1 + i is shuffler i. */
 typedef struct faro_trial {
@@ -39,6 +39,12 @@ typedef struct faro_trial {
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
   faro_seal_key seal;
+  /* What a shuffler has signed for its newest address and key, in hexadecimal; empty: they are
+   * those of the campaign. */
+  char consent[FARO_TRIAL_ROLES][2 * FARO_SIGNATURE_BYTES + 1];
+  /* The keys that a shuffler has got since the campaign was founded, in order. */
+  unsigned char later_key[FARO_TRIAL_ROLES][FARO_TRIAL_KEYS][FARO_KEY_BYTES];
+  size_t later_keys[FARO_TRIAL_ROLES];
   unsigned char *tokens; /* tokens of all clients, and one more that the crowd does not use */
   faro_campaign campaign;
   char *document; /* the campaign document */

@@ -28,6 +28,7 @@ static faro_status add_shuffler(const faro_trial *trial, size_t role, faro_text 
   if (status != FARO_OK) return status;
   add_address(trial, role, "  - url", out);
   faro_text_add(out, "    key: %s\n", sodium_bin2hex(hex, sizeof hex, key, sizeof key));
+  if (trial->consent[role][0]) faro_text_add(out, "    consent: %s\n", trial->consent[role]);
   return FARO_OK;
 }
 

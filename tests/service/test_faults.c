@@ -1,11 +1,13 @@
 /* Faults with real processes. In each run an analyzer and its shufflers serve a small campaign to
  * its end, while clients report and something goes wrong at random moments: a role is killed or
  * stopped and started again, lines are cut, a disk is full for a while, a state is put back to an
- * old copy, deleted, or taken away under a running role, a clock is set. At the end nothing that was
- * acknowledged may be missing or counted twice: the released totals are the sums of the
- * acknowledged reports, entry by entry, and a release in this process that is fed with the same
- * batches has the same state, byte by byte. And whenever learning stops, a role must say so in
- * /healthz, or not answer, within 30 seconds; at the end all are well.
+ * old copy, deleted, or taken away under a running role, a clock is set, an address or a key
+ * changes.
+ *
+ * At the end nothing that was acknowledged may be missing or counted twice: the released totals are
+ * the sums of the acknowledged reports, entry by entry, and a release in this process that is fed
+ * with the same batches has the same state, byte by byte. And whenever learning stops, a role must
+ * say so in /healthz, or not answer, within 30 seconds; at the end all are well.
  *
  * FARO_FAULTS is the number of runs (6), FARO_FAULTS_FIRST the first one's number (1). What a run
  * does follows from its number, the moments from the clock too. */
@@ -27,6 +29,7 @@
 #include "base/clock.h"
 #include "service/http/sender.h"
 #include "trial/checks.h"
+#include "trial/moving.h"
 
 enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS = 5 };
 enum { NOTICED = 30 }; /* seconds in which an outage must be visible */
@@ -102,17 +105,21 @@ static void note_outage(run *r, double seconds) {
   r->shown = true;
 }
 
-/* Learning cannot go on: waits until that is visible. */
-static faro_status expose(run *r, faro_error *error) {
+/* Learning cannot go on: waits until that is visible. With `may_end`, the last policy may have been
+ * made already. */
+static faro_status expose(run *r, bool may_end, faro_error *error) {
   const double start = faro_clock();
-  while (!visible(r)) {
+  faro_status status = FARO_OK;
+  while (status == FARO_OK && !visible(r)) {
     if (faro_clock() - start > NOTICED)
       return faro_fail(error, FARO_INVALID, "learning cannot go on, and all roles have been well for %d s",
                        NOTICED);
+    if (may_end) status = look(r, error);
+    if (may_end && r->version > r->trial.campaign.batches) return status;
     faro_sleep(0.005);
   }
-  note_outage(r, faro_clock() - start);
-  return FARO_OK;
+  if (status == FARO_OK) note_outage(r, faro_clock() - start);
+  return status;
 }
 
 /* There was no new policy for a long time: a role must have said why. */
@@ -187,8 +194,11 @@ static faro_status strike_stop(run *r, size_t role, faro_error *error) {
 
 /* With some room left or none; sometimes the role ends because of it. */
 static faro_status strike_full(run *r, size_t role, faro_error *error) {
-  faro_child_limit(&r->trial.child[role], below(r, 2) ? 0 : 4096 * (1 + below(r, 30)));
+  const uint64_t room = below(r, 2) ? 0 : 4096 * (1 + below(r, 30));
+  faro_child_limit(&r->trial.child[role], room);
   faro_sleep(1e-3 * (double)(20 + below(r, 200)));
+  const faro_status status = room == 0 ? expose(r, true, error) : FARO_OK;
+  if (status != FARO_OK) return status;
   if (below(r, 3) == 0) (void)faro_child_end(&r->trial.child[role], SIGKILL, 5);
   if (!faro_child_running(&r->trial.child[role])) return faro_trial_start(&r->trial, role, error);
   faro_child_limit(&r->trial.child[role], UINT64_MAX);
@@ -235,7 +245,7 @@ static faro_status strike_unlink(run *r, size_t role, faro_error *error) {
   char path[PATH], away[PATH];
   if (rename(state_file(r, role, 0, "", path), state_file(r, role, 0, ".away", away)) != 0)
     return faro_fail(error, FARO_SYSTEM, "cannot move %s: %s", path, strerror(errno));
-  faro_status status = expose(r, error);
+  faro_status status = expose(r, false, error);
   if (status == FARO_OK && rename(away, path) != 0)
     status = faro_fail(error, FARO_SYSTEM, "cannot move %s: %s", away, strerror(errno));
   return status;
@@ -289,7 +299,7 @@ static faro_status strike_old(run *r, size_t role, faro_error *error) {
   if (status == FARO_OK) status = move_state(r, role, ".old", "", error);
   if (status == FARO_OK) status = faro_trial_launch(&r->trial, role, error);
   if (status == FARO_OK) status = await_answer(r, role, error);
-  if (status == FARO_OK) status = expose(r, error);
+  if (status == FARO_OK) status = expose(r, false, error);
   if (status != FARO_OK) return status;
   (void)faro_child_end(&r->trial.child[role], SIGTERM, 10);
   remove_state(r, role, "");
@@ -297,10 +307,52 @@ static faro_status strike_old(run *r, size_t role, faro_error *error) {
   return status == FARO_OK ? faro_trial_start(&r->trial, role, error) : status;
 }
 
+/* Whether the file has these bytes. */
+static bool holds(const char *path, const char *bytes, size_t length) {
+  FILE *file = fopen(path, "r");
+  bool same = file != NULL;
+  for (size_t i = 0; same && i < length; i++) same = fgetc(file) == (unsigned char)bytes[i];
+  if (file) fclose(file);
+  return same;
+}
+
+/* Clients and shufflers hear of the newest move, as all do who ask. */
+static faro_status announce(run *r, faro_error *error) {
+  char url[FARO_URL_MAX + 1], path[FARO_TRIAL_PATH];
+  faro_sent sent;
+  const double end = faro_clock() + NOTICED;
+  faro_status status = faro_send_get(r->sender, faro_trial_url(&r->trial, 0, "/v1/move", url), &sent, error);
+  if (status == FARO_OK && sent.status != 200)
+    status = faro_fail(error, FARO_INVALID, "the move is not there: status %ld", sent.status);
+  if (status == FARO_OK) status = faro_crowd_move(r->crowd, sent.bytes, sent.length, error);
+  for (size_t role = 1; role < r->trial.roles && status == FARO_OK; role++) {
+    faro_trial_file(&r->trial, role, ".db.move", path);
+    while (status == FARO_OK && !holds(path, sent.bytes, sent.length)) {
+      if (faro_clock() > end) status = faro_fail(error, FARO_INVALID, "a shuffler has not heard of a move");
+      faro_sleep(0.005);
+    }
+  }
+  return status;
+}
+
+/* A role gets another address; the old one is left when all have heard of the new one. */
+static faro_status strike_move(run *r, size_t role, faro_error *error) {
+  faro_status status = faro_trial_move(&r->trial, role, true, false, error);
+  if (status == FARO_OK) status = announce(r, error);
+  return status == FARO_OK ? faro_relay_leave(r->trial.relay[role], error) : status;
+}
+
+/* A role gets another signing key. */
+static faro_status strike_rotate(run *r, size_t role, faro_error *error) {
+  const faro_status status = faro_trial_move(&r->trial, role, false, true, error);
+  return status == FARO_OK ? announce(r, error) : status;
+}
+
 static const fault faults[] = {{"kill", strike_kill, 0},       {"stop", strike_stop, 0},
                                {"cut", strike_cut, 0},         {"full", strike_full, 0},
                                {"old copy", strike_old, 2},    {"deleted", strike_delete, 1},
-                               {"unlinked", strike_unlink, 2}, {"clock", strike_clock, 0}};
+                               {"unlinked", strike_unlink, 2}, {"clock", strike_clock, 0},
+                               {"moved", strike_move, 2},      {"rotated", strike_rotate, 2}};
 enum { FAULTS = sizeof faults / sizeof *faults };
 
 static plan plan_of(uint64_t number) {
