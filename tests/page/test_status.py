@@ -94,7 +94,7 @@ def look(browser, address, name, width, dark, pictures):
     tab.send("Page.navigate", url=address)
     tab.wait("document.querySelector('#state')?.className === %s && document.querySelectorAll('#ledger tr').length > 0" % json.dumps(name))
     text = tab.ask("document.body.innerText")
-    assert tab.ask("document.documentElement.scrollWidth <= innerWidth"), "%s at %d px is wider than the window" % (name, width)
+    assert tab.ask("document.documentElement.scrollWidth") <= width, "%s at %d px is wider than the window" % (name, width)
     assert tab.ask("document.querySelectorAll('#gain .band').length") == 1 and "first batch" in text, "no band or no yardstick"
     assert "reports used" in text and "mean reward" in text, "axes without titles"
     assert re.search(r"The latest \d+ of %d entries" % (40 if name == "finished" else 30), text), "how many rows"

@@ -213,12 +213,17 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   const double since =
       applied->count > 0 ? applied->at[(applied->count - 1) % FARO_RATE_MARKS] : applied->start;
   const bool finished = a->served.life >= FARO_LIFE_FINISHED;
+  const bool fenced = a->served.fenced;
   pthread_mutex_unlock(&a->served.mutex);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
   faro_health_set(&a->health, FARO_ILL_DATABASE_LOG,
                   needs_purge ? "another process reads the database, so applied reports stay in its log"
                               : "");
+  faro_health_set(&a->health, FARO_ILL_FENCED,
+                  fenced ? "the database is a restored copy: no batch is taken until every shuffler has said "
+                           "that it handed over just those that are here"
+                         : "");
   faro_peers_check(&a->peers, finished, faro_clock(), &a->health);
   for (size_t i = 0; i < a->campaign.shufflers; i++)
     faro_metric_set(a->metrics.heard[i], faro_peers_heard(&a->peers, i, faro_clock()));

@@ -107,7 +107,7 @@ static void write_name(const faro_metric *m, const char *end, const char *label,
 static void write_plain(const faro_metric *m, const char *label, faro_text *out) {
   write_name(m, "", label, "", out);
   if (m->kind == COUNTER) faro_text_add(out, "%llu\n", (unsigned long long)atomic_load(&m->count));
-  else faro_text_add(out, "%.10g\n", atomic_load(&m->value));
+  else faro_text_add(out, "%.15g\n", atomic_load(&m->value));
 }
 
 static void write_histogram(const faro_metric *m, const char *label, faro_text *out) {

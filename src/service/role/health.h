@@ -19,6 +19,7 @@
   X(BATCHES, "batches-not-applied", false)          /* a batch could not be kept or applied */               \
   X(DATABASE, "database-lost", false)               /* the same for the analyzer's file */                   \
   X(DATABASE_LOG, "database-log-not-emptied", true) /* another process reads that file */                    \
+  X(FENCED, "fenced", true)                         /* a restored copy that may not be the newest state */   \
   X(SILENT, "peer-silent", true)                    /* another role does not answer */                       \
   X(DIFFERS, "peer-differs", true)                  /* another role holds something else */                  \
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \
