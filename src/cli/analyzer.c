@@ -152,7 +152,10 @@ static int serve(const faro_host_settings *settings) {
   if (admin) faro_log(FARO_LOG_INFO, "ready", "si si", "port", (int)faro_host_port(host), "admin", admin);
   else faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_host_port(host));
   faro_process_notify("READY=1");
-  while (!faro_process_wait(5000)) faro_host_tend(host);
+  while (!faro_process_wait(5000)) {
+    if (faro_process_reloading()) faro_host_reload(host);
+    faro_host_tend(host);
+  }
   faro_process_notify("STOPPING=1");
   faro_log(FARO_LOG_INFO, "stopping", NULL);
   faro_host_stop(host);

@@ -184,6 +184,95 @@ end_roles() {
   has "$stderr" "analyzer.db.intake holds nothing, but reports were collected for this campaign before"
 }
 
+# Waits for an event in the log of a role: logged NAME EVENT
+logged() {
+  local i
+  for ((i = 0; i < 6000; i++)); do
+    grep -q "\"event\":\"$2\"" "$T/$1.log" && return 0
+    sleep 0.01
+  done
+  return 1
+}
+
+@test "shuffler: SIGHUP makes it read its tokens again" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  local shuffler=${started[-1]}
+  round 1 0.5
+  [ "$status" -eq 0 ]
+  "$FARO" keys tokens --count 2 --out "$T/more"
+  sed -i "/$("$FARO" keys show "$T/2.token")/d" "$T/clients.hashes"
+  cat "$T/more.hashes" >>"$T/clients.hashes"
+  local i
+  for i in 4 5; do
+    sed -n "$((i - 3))p" "$T/more.tokens" >"$T/$i.token"
+    chmod 600 "$T/$i.token"
+    sed "s|/3\.|/$i.|" "$T/3.yaml" >"$T/$i.yaml"
+  done
+  round 4 0.5 # not yet
+  [ "$status" -eq 1 ]
+  has "$stderr" "the token is not known here"
+  kill -HUP "$shuffler"
+  logged shuffler tokens-reloaded
+  has "$(cat "$T/shuffler.log")" '"tokens":4'
+  round 2 0.5 # revoked
+  [ "$status" -eq 1 ]
+  has "$stderr" "the token is not known here"
+  round 1 0.5 # what it has sent is still known
+  [ "$status" -eq 0 ]
+  has "$stderr" "a client is in a batch at most once"
+  echo broken >"$T/clients.hashes"
+  kill -HUP "$shuffler"
+  logged shuffler tokens-not-reloaded
+  round 5 0.5
+  [ "$status" -eq 0 ]
+  version 2
+}
+
+# Status 4: the units restart it until there is room, however long that takes.
+@test "shuffler: a start on a full disk fails for now, and loses nothing" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  round 1 0.5
+  [ "$status" -eq 0 ]
+  kill "${started[-1]}"
+  wait "${started[-1]}"
+  run bash -c "ulimit -f 0; exec '$FARO' shuffler --config '$T/shuffler.yaml'"
+  [ "$status" -eq 4 ]
+  role shuffler shuffler "$T/shuffler.yaml"
+  has "$(cat "$T/shuffler.log")" '"held":1'
+  local unit
+  for unit in deploy/systemd/*.service; do
+    grep -q '^StartLimitIntervalSec=0$' "$unit"
+    grep -q '^Restart=on-failure$' "$unit"
+    grep -q '^RestartPreventExitStatus=2 3$' "$unit"
+  done
+}
+
+@test "analyzer: SIGHUP makes it read its certificate again" {
+  local tls=$PWD/tests/service/tls
+  cp "$tls/certificate.pem" "$T/crt"
+  install -m 600 "$tls/key.pem" "$T/key"
+  campaign
+  sed -i 's|http://|https://|' "$T/analyzer.yaml"
+  printf 'certificate: %s\nprivate-key: %s\n' "$T/crt" "$T/key" >>"$T/analyzer.yaml"
+  analyzer_url=${analyzer_url/http:/https:}
+  role analyzer analyzer "$T/analyzer.yaml"
+  faro 0 ledger explain --url "$analyzer_url" --authority "$tls/certificate.pem"
+  echo broken >"$T/crt"
+  kill -HUP "${started[-1]}"
+  logged analyzer certificate-not-reloaded
+  faro 0 ledger explain --url "$analyzer_url" --authority "$tls/certificate.pem"
+  cp "$tls/second.pem" "$T/crt"
+  install -m 600 "$tls/second-key.pem" "$T/key"
+  kill -HUP "${started[-1]}"
+  logged analyzer certificate-reloaded
+  faro 0 ledger explain --url "$analyzer_url" --authority "$tls/second.pem"
+  faro 4 ledger explain --url "$analyzer_url" --authority "$tls/certificate.pem"
+}
+
 @test "analyzer: an old copy of its database, or of its intake, is refused where it collects reports itself" {
   campaign
   sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
@@ -700,5 +789,6 @@ line() {
     }
     level=$(systemd-analyze security --offline=yes "$T/$unit" | sed -n 's/.*exposure level.*: \([0-9.]*\).*/\1/p')
     [ "${level%.*}" -le 1 ]
+    grep -q '^ExecReload=.*-HUP' "$T/$unit"
   done
 }

@@ -724,6 +724,15 @@ static void begin_with_tls(world *w, faro_http_settings *settings) {
   (void)unlink(settings->private_key);
 }
 
+/* Replaces a file, as a renewal does. */
+static void put(const char *from, const char *to) {
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_read_file(from, 1 << 16, &text, &length, error));
+  assert_ok(faro_write_file(to, text, length, 0600, error));
+  free(text);
+}
+
 /* The status of a request by a sender that trusts this authority (NULL: the system's). */
 static faro_status asked_by(const world *w, const char *authority) {
   char url[96];
@@ -750,6 +759,100 @@ static void test_http__speaks_tls_to_those_who_trust_its_certificate(void **stat
   assert_int_equal(asked_by(&w, NULL), FARO_SYSTEM);
   assert_int_equal(asked_by(&w, "tests/service/tls/other.pem"),
                    FARO_SYSTEM); /* this authority has not signed it */
+  end(&w);
+}
+
+/* A certificate is exchanged while the server runs. Connections of before go on, new ones see the
+ * new certificate, and one that cannot be used changes nothing. */
+static void test_http__takes_a_new_certificate(void **state) {
+  (void)state;
+  static const char first[] = "tests/service/tls/certificate.pem", second[] = "tests/service/tls/second.pem";
+  char folder[] = "/tmp/faro-renew-XXXXXX", command[64], url[96];
+  world w;
+  faro_http_settings settings = {.listen = "127.0.0.1:0"};
+  faro_sender *before = NULL;
+  faro_sent sent = {0};
+  faro_error refused = {0};
+  bool changed = true;
+  assert_non_null(mkdtemp(folder));
+  snprintf(settings.certificate, sizeof settings.certificate, "%s/crt", folder);
+  snprintf(settings.private_key, sizeof settings.private_key, "%s/key", folder);
+  put(first, settings.certificate);
+  put("tests/service/tls/key.pem", settings.private_key);
+  begin_with(&w, &settings);
+  snprintf(url, sizeof url, "%s/version", w.url);
+  assert_ok(faro_sender_create(&before, &(faro_sender_params){.authority = first}, error));
+  assert_ok(faro_send_get(before, url, &sent, error));
+
+  assert_ok(faro_http_reload(w.http, &changed, error));
+  assert_false(changed);
+  put(second, settings.certificate); /* the key does not fit yet */
+  assert_int_equal(faro_http_reload(w.http, &changed, &refused), FARO_INVALID);
+  assert_non_null(strstr(refused.message, "cannot be used together"));
+  assert_int_equal(asked_by(&w, first), FARO_OK);
+  put("tests/service/tls/second-key.pem", settings.private_key);
+  assert_ok(faro_http_reload(w.http, &changed, error));
+  assert_true(changed);
+  assert_int_equal(asked_by(&w, second), FARO_OK);
+  assert_int_equal(asked_by(&w, first), FARO_SYSTEM);
+  assert_ok(faro_send_get(before, url, &sent, error)); /* on its connection */
+  faro_sender_destroy(before);
+  end(&w);
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  assert_int_equal(system(command), 0);
+}
+
+/* One request of our own client over a connection of its own, with what a session before left in
+ * *ticket. True if that session was resumed. */
+static bool resumes(const world *w, const char *versions, gnutls_certificate_credentials_t with,
+                    gnutls_datum_t *ticket) {
+  static const char ask_version[] = "GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+  char answer[1024];
+  gnutls_session_t session;
+  const int to = connect_to(w);
+  assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT), 0);
+  assert_int_equal(gnutls_priority_set_direct(session, versions, NULL), 0);
+  assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, with), 0);
+  if (ticket->data) assert_int_equal(gnutls_session_set_data(session, ticket->data, ticket->size), 0);
+  gnutls_transport_set_int(session, to);
+  int result = 0;
+  do result = gnutls_handshake(session);
+  while (result < 0 && !gnutls_error_is_fatal(result));
+  assert_int_equal(result, 0);
+  assert_int_equal(gnutls_record_send(session, ask_version, sizeof ask_version - 1), sizeof ask_version - 1);
+  ssize_t got = 0;
+  do got = gnutls_record_recv(session, answer, sizeof answer); /* TLS 1.3: the tickets come before it */
+  while (got == GNUTLS_E_AGAIN || got == GNUTLS_E_INTERRUPTED);
+  assert_true(got > 13);
+  assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
+  const bool resumed = gnutls_session_is_resumed(session) != 0;
+  gnutls_free(ticket->data);
+  *ticket = (gnutls_datum_t){0};
+  assert_int_equal(gnutls_session_get_data2(session, ticket), 0);
+  gnutls_deinit(session);
+  close(to);
+  return resumed;
+}
+
+static void test_http__resumes_sessions_of_tls(void **state) {
+  (void)state;
+  static const char *const versions[] = {"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2"};
+  world w, other;
+  faro_http_settings settings;
+  gnutls_certificate_credentials_t any;
+  assert_int_equal(gnutls_certificate_allocate_credentials(&any), 0);
+  begin_with_tls(&w, &settings);
+  begin_with_tls(&other, &settings);
+  for (size_t i = 0; i < 2; i++) {
+    gnutls_datum_t ticket = {0};
+    assert_false(resumes(&w, versions[i], any, &ticket));
+    assert_true(resumes(&w, versions[i], any, &ticket));
+    assert_true(resumes(&w, versions[i], any, &ticket));
+    assert_false(resumes(&other, versions[i], any, &ticket)); /* it has a key of its own */
+    gnutls_free(ticket.data);
+  }
+  gnutls_certificate_free_credentials(any);
+  end(&other);
   end(&w);
 }
 
@@ -1171,6 +1274,8 @@ int main(void) {
       cmocka_unit_test(test_http__who_may_not_send_hears_it_at_once),
       cmocka_unit_test(test_http__speaks_tls_to_those_who_trust_its_certificate),
       cmocka_unit_test(test_http__an_authority_stands_instead_of_the_systems),
+      cmocka_unit_test(test_http__takes_a_new_certificate),
+      cmocka_unit_test(test_http__resumes_sessions_of_tls),
       cmocka_unit_test(test_http__serves_no_old_tls),
       cmocka_unit_test(test_sender__sends_over_no_old_tls),
       cmocka_unit_test(test_http__says_what_is_allowed_and_answers_heads),

@@ -210,12 +210,17 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   memcpy(stalled, a->served.stalled, sizeof stalled);
   const bool needs_purge = a->served.needs_purge;
   const bool finished = a->served.life >= FARO_LIFE_FINISHED;
+  const bool fenced = a->served.fenced;
   pthread_mutex_unlock(&a->served.mutex);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
   faro_health_set(&a->health, FARO_ILL_DATABASE_LOG,
                   needs_purge ? "another process reads the database, so applied reports stay in its log"
                               : "");
+  faro_health_set(&a->health, FARO_ILL_FENCED,
+                  fenced ? "the database is a restored copy: no batch is taken until every shuffler has said "
+                           "that it handed over just those that are here"
+                         : "");
   faro_peers_check(&a->peers, finished, faro_clock(), &a->health);
   if (a->intake) faro_intake_check(a->intake, &a->health);
   return faro_health_write(&a->health, ready, reasons);

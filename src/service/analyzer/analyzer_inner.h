@@ -49,7 +49,8 @@ typedef struct analyzer_served {
   char etag[24];
   faro_analyzer_status status;
   char stalled[FARO_ILL_TEXT]; /* why a batch could not be kept or applied; empty: all could */
-  bool needs_purge;            /* the log of the database may hold reports that were applied */
+  bool fenced;      /* a restored copy: nothing is taken or applied until it is known to be the newest */
+  bool needs_purge; /* the log of the database may hold reports that were applied */
 } analyzer_served;
 
 /* What the worker alone touches. */
@@ -100,8 +101,8 @@ struct faro_analyzer {
  * (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
-/* Whether batches and reports are taken: not while the campaign is paused, nor after an operator has
- * ended it. A used-up budget is another thing: what comes then is refused one by one. */
+/* Whether batches and reports are taken: not while the campaign is paused, nor after an operator
+ * has ended it. A used-up budget is another thing: what comes then is refused one by one. */
 bool faro_analyzer_takes(faro_analyzer *analyzer);
 /* Answers a batch or reports that the campaign does not take now, or never again. False: it
  * does. */

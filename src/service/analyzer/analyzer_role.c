@@ -14,6 +14,7 @@
 #include "service/analyzer/applied.h"
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
+#include "service/role/reload.h"
 
 /* Makes the drafted campaign the analyzer's. */
 static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const faro_blob *document,
@@ -158,6 +159,13 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
   if (status == FARO_OK)
     status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
+  if (status == FARO_OK) status = faro_store_fenced(worker->store, &a->served.fenced, error);
+  if (status == FARO_OK && a->served.fenced && a->campaign.shufflers == 0)
+    status =
+        faro_fail(error, FARO_INVALID,
+                  "%s is a copy of a database, and this campaign has no shuffler that could say whether it "
+                  "is the newest state; only a copy by `faro backup --final` can go on",
+                  faro_path_end(database));
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;
@@ -200,6 +208,10 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
   if (status == FARO_OK) *analyzer = made;
   else faro_analyzer_stop(made);
   return status;
+}
+
+void faro_analyzer_reload(faro_analyzer *a) {
+  if (a->intake) faro_reload_tokens(a->intake, a->settings->tokens);
 }
 
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer) { return &analyzer->service; }

@@ -27,6 +27,8 @@ typedef struct faro_analyzer faro_analyzer;
  * bound, and need not serve yet. */
 faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_settings *settings,
                                 faro_http *http, faro_error *error) FARO_WARN_UNUSED;
+/* Reads the tokens of its clients again, if they send to it (reload.h). */
+void faro_analyzer_reload(faro_analyzer *analyzer);
 /* What it serves to clients and shufflers, and what to operators. */
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer);
 const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer);

@@ -163,7 +163,29 @@ faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, faro_error 
 }
 
 /* Whether batches and reports are used now. */
-static bool is_open(faro_analyzer *a) { return faro_analyzer_life(a) == FARO_LIFE_OPEN; }
+static bool is_fenced(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const bool fenced = a->served.fenced;
+  pthread_mutex_unlock(&a->served.mutex);
+  return fenced;
+}
+
+/* Lifts the fence of a restored copy as soon as all shufflers agree that it is the newest state. */
+static void try_to_lift(faro_analyzer *a) {
+  faro_error error = {0};
+  if (!is_fenced(a) || !faro_peers_agree(&a->peers)) return;
+  const faro_status status = faro_store_lift(a->worker.store, &error);
+  if (status != FARO_OK) {
+    faro_log_error("fence-not-lifted", &error);
+    return;
+  }
+  pthread_mutex_lock(&a->served.mutex);
+  a->served.fenced = false;
+  pthread_mutex_unlock(&a->served.mutex);
+  faro_log(FARO_LOG_INFO, "fence-lifted", NULL);
+}
+
+static bool is_open(faro_analyzer *a) { return faro_analyzer_life(a) == FARO_LIFE_OPEN && !is_fenced(a); }
 
 /* The last batch ends the campaign. */
 static bool end_if_done(faro_analyzer *a) {
@@ -225,6 +247,11 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
   unsigned char *body = faro_http_body(request);
   const size_t length = faro_http_length(request);
   if (faro_analyzer_refuses(a, request)) return;
+  if (is_fenced(a)) {
+    faro_http_refuse(request, 503,
+                     "the database is a restored copy; whether it is the newest is not known yet");
+    return;
+  }
   const faro_status status = faro_applier_receive(a->worker.applier, body, length, &receipt, &error);
   sodium_memzero(body, length);
   if (status != FARO_OK) { /* most likely a full disk: the shuffler still has the batch */
@@ -266,11 +293,12 @@ static void *work(void *context) {
   faro_log_campaign(a->worker.logged);
   faro_http_request *taken[FARO_BATCH_QUEUE];
   size_t count = 0;
-  bool well = apply_all(a); /* batches that came before a restart */
+  bool well = apply_all(a) && !is_fenced(a); /* batches that came before a restart */
   while (take_work(a, !well, taken, &count)) {
     obey(a);
+    try_to_lift(a);
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
-    well = apply_all(a);
+    well = apply_all(a) && !is_fenced(a);
     (void)faro_analyzer_is_healthy(a, false, NULL);
   }
   return NULL;

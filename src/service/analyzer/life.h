@@ -8,7 +8,7 @@
  *   draft      settings are checked and the claim is computed; nothing is signed, nobody sees it
  *   open       reports are used, policies are published
  *   paused     documents are served, but no batch or report is taken, nothing is applied, and no
- *              policy is published; shufflers keep two batches and then send clients away for a time
+ * policy is published; shufflers keep two batches and then send clients away for a time
  *   finished   the last policy is served, reports are refused for good
  *   archived   documents and ledger are served from a database that is only read; no thread works
  *
@@ -38,8 +38,8 @@ faro_status faro_life_read(const char *name, faro_life *life, faro_error *error)
 
 /* What an operator does: "open", "pause" and so on, by index; NULL past the last one. */
 const char *faro_life_verb(size_t index);
-/* The state after `verb`. FARO_INVALID if there is no such verb, or it is not allowed in this state;
- * the message names the state and what is allowed. */
+/* The state after `verb`. FARO_INVALID if there is no such verb, or it is not allowed in this
+ * state; the message names the state and what is allowed. */
 faro_status faro_life_after(faro_life now, const char *verb, faro_life *after,
                             faro_error *error) FARO_WARN_UNUSED;
 

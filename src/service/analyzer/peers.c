@@ -42,6 +42,17 @@ void faro_peers_greeted(faro_peers *p, const faro_greeting *greeting, double now
   pthread_mutex_unlock(&p->mutex);
 }
 
+bool faro_peers_agree(faro_peers *p) {
+  pthread_mutex_lock(&p->mutex);
+  bool agree = p->count > 0;
+  for (size_t i = 0; i < p->count; i++) {
+    const faro_peer *peer = &p->peer[i];
+    agree = agree && peer->greeted && !peer->differs && peer->last.same && peer->last.first == peer->next;
+  }
+  pthread_mutex_unlock(&p->mutex);
+  return agree;
+}
+
 void faro_peers_next(faro_peers *p, uint64_t next[static FARO_SHUFFLERS_MAX]) {
   pthread_mutex_lock(&p->mutex);
   for (size_t i = 0; i < FARO_SHUFFLERS_MAX; i++) next[i] = p->peer[i].next;

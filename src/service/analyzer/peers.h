@@ -32,6 +32,9 @@ void faro_peers_clear(faro_peers *peers);
 void faro_peers_expect(faro_peers *peers, size_t shuffler, uint64_t next, double now);
 /* A shuffler has greeted. */
 void faro_peers_greeted(faro_peers *peers, const faro_greeting *greeting, double now);
+/* Whether every shuffler has greeted, and each has handed over just the batches that are here: then
+ * this is the newest state. */
+bool faro_peers_agree(faro_peers *peers);
 /* Copies what is expected of each shuffler. */
 void faro_peers_next(faro_peers *peers, uint64_t next[static FARO_SHUFFLERS_MAX]);
 

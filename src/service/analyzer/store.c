@@ -2,6 +2,7 @@
  *
  *   campaign   one row: the signed document and the key that signed it
  *   move       the signed documents by which addresses and keys have changed, by their numbers
+ *   fence      a row if the file is a copy that may not be the newest state
  *   state      one row: release and policy after `batches` batches
  *   inbox      batches that arrived and are not applied yet
  *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
@@ -47,6 +48,7 @@ static const faro_database_migration STEPS[] = {
      chain_ledger},
     {"CREATE TABLE life(number INTEGER PRIMARY KEY, state TEXT NOT NULL, moment TEXT NOT NULL)", NULL},
     {"CREATE TABLE move(number INTEGER PRIMARY KEY, document BLOB NOT NULL)", NULL},
+    {"CREATE TABLE fence(one INTEGER PRIMARY KEY CHECK (one = 1))", NULL},
 };
 
 static const faro_database_kind KIND = {.of = "an analyzer",
@@ -197,6 +199,28 @@ static faro_status one_blob(faro_store *s, int which, faro_blob *blob, faro_erro
   if (status == FARO_OK && row) status = take_blob(s->statement[which], 0, blob, error);
   faro_database_reset(s->statement[which]);
   return status;
+}
+
+faro_status faro_store_copy(faro_store *store, const char *path, bool final, faro_error *error) {
+  return faro_database_copy(store->database, path, final ? NULL : "INSERT OR REPLACE INTO fence VALUES (1)",
+                            error);
+}
+
+faro_status faro_store_retire(faro_store *store, faro_error *error) {
+  return faro_database_retire(store->database, error);
+}
+
+faro_status faro_store_fenced(faro_store *store, bool *fenced, faro_error *error) {
+  sqlite3_stmt *get = NULL;
+  *fenced = false;
+  faro_status status = faro_database_prepare(store->database, "SELECT one FROM fence", &get, error);
+  if (status == FARO_OK) status = faro_database_step(store->database, get, fenced, error, "");
+  sqlite3_finalize(get);
+  return status;
+}
+
+faro_status faro_store_lift(faro_store *store, faro_error *error) {
+  return faro_database_run(store->database, "DELETE FROM fence", error);
 }
 
 faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) {

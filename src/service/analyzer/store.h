@@ -34,6 +34,14 @@ faro_status faro_store_set_campaign(faro_store *store, const char *document, siz
                                     const unsigned char signer[static FARO_KEY_BYTES],
                                     faro_error *error) FARO_WARN_UNUSED;
 
+/* A copy of the database, as of now. Unless it is `final`, it is fenced: it may only go on when it
+ * is known that no batch was handed over after it was made. Retire: nobody can open it again. */
+faro_status faro_store_copy(faro_store *store, const char *path, bool final,
+                            faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_retire(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_fenced(faro_store *store, bool *fenced, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_lift(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+
 /* The newest move of the campaign (wire/move.h); NULL if it has not moved. */
 faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *document, size_t length,

@@ -10,6 +10,7 @@
 #include "service/analyzer/campaign_create.h"
 #include "service/analyzer/life.h"
 #include "service/role/log.h"
+#include "service/role/reload.h"
 
 /* Files that a campaign has open: two connections to its database and one to its intake, each with
  * a log and an index, and locks. */
@@ -153,6 +154,19 @@ void faro_host_tend(faro_host *host) {
   pthread_mutex_lock(&host->changes);
   for (size_t i = 0; is_many(host) && i < host->count; i++)
     if (!host->place[i]->analyzer && !host->place[i]->draft) (void)try_load(host->place[i], NULL);
+  pthread_mutex_unlock(&host->changes);
+}
+
+void faro_host_reload(faro_host *host) {
+  faro_reload_certificate(host->http);
+  faro_admin_reload(host->admin);
+  pthread_mutex_lock(&host->changes);
+  for (size_t i = 0; i < host->count; i++) {
+    host_place *place = host->place[i];
+    faro_log_campaign(*place->name ? place->name : NULL);
+    if (place->analyzer) faro_analyzer_reload(place->analyzer);
+  }
+  faro_log_campaign(NULL);
   pthread_mutex_unlock(&host->changes);
 }
 

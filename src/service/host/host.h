@@ -25,6 +25,8 @@ faro_status faro_host_start(faro_host **host, const faro_host_settings *settings
                             faro_error *error) FARO_WARN_UNUSED;
 uint16_t faro_host_port(const faro_host *host);
 uint16_t faro_host_admin_port(const faro_host *host); /* 0: there is none */
+/* Reads the certificate, and the tokens of operators and clients, again (reload.h). */
+void faro_host_reload(faro_host *host);
 /* Tries again to start campaigns that failed. Call it now and then. */
 void faro_host_tend(faro_host *host);
 /* Answers requests that are under way, and ends. NULL is allowed. */

@@ -2,7 +2,6 @@
 #include "service/http/listen.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sodium.h>
@@ -61,14 +60,6 @@ static bool read_address(const char *text, struct sockaddr_storage *address) {
   return true;
 }
 
-static enum MHD_Result refuse_all(void *context, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *bytes, size_t *length,
-                                  void **place) {
-  (void)context, (void)connection, (void)url, (void)method, (void)version, (void)bytes, (void)length;
-  (void)place;
-  return MHD_NO;
-}
-
 /* Reads a file as a terminated string. */
 static faro_status read_pem(const char *path, char **text, faro_error *error) {
   char *bytes = NULL;
@@ -94,20 +85,20 @@ static faro_status read_secret(const char *path, char **text, faro_error *error)
   return read_pem(path, text, error);
 }
 
-/* Starts a server without a socket, to see whether the library accepts the two. */
-static faro_status check_pair(const faro_listen *listen, const faro_http_settings *s, faro_error *error) {
-  struct MHD_Daemon *daemon =
-      MHD_start_daemon((unsigned)MHD_USE_TLS | (unsigned)MHD_USE_NO_LISTEN_SOCKET, 0, NULL, NULL, refuse_all,
-                       NULL, MHD_OPTION_HTTPS_MEM_CERT, listen->certificate, MHD_OPTION_HTTPS_MEM_KEY,
-                       listen->private_key, MHD_OPTION_HTTPS_PRIORITIES, FARO_TLS_VERSIONS, MHD_OPTION_END);
-  if (daemon) {
-    MHD_stop_daemon(daemon);
+static faro_status make_tls(faro_listen *listen, const faro_http_settings *s, faro_error *error) {
+  faro_error inner = {0};
+  if (faro_tls_create(&listen->tls, listen->certificate, listen->private_key, &inner) == FARO_OK)
     return FARO_OK;
-  }
   return faro_fail(error, FARO_INVALID,
                    "certificate %s and private-key %s cannot be used together: both must be PEM, and the key "
-                   "must be that of the first certificate",
-                   faro_path_end(s->certificate), faro_path_end(s->private_key));
+                   "must be that of the first certificate (%.100s)",
+                   faro_path_end(s->certificate), faro_path_end(s->private_key), inner.message);
+}
+
+static faro_status read_pair(faro_listen *listen, const faro_http_settings *s, faro_error *error) {
+  faro_status status = read_pem(s->certificate, &listen->certificate, error);
+  if (status == FARO_OK) status = read_secret(s->private_key, &listen->private_key, error);
+  return status == FARO_OK ? make_tls(listen, s, error) : status;
 }
 
 faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *s, faro_error *error) {
@@ -123,10 +114,19 @@ faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *s, f
     return faro_fail(error, FARO_INVALID,
                      "listen must be on loopback without a certificate, unless insecure is true (got %s)",
                      s->listen);
-  if (!tls) return FARO_OK;
-  faro_status status = read_pem(s->certificate, &listen->certificate, error);
-  if (status == FARO_OK) status = read_secret(s->private_key, &listen->private_key, error);
-  return status == FARO_OK ? check_pair(listen, s, error) : status;
+  return tls ? read_pair(listen, s, error) : FARO_OK;
+}
+
+faro_status faro_listen_reload(faro_listen *listen, const faro_http_settings *s, bool *changed,
+                               faro_error *error) {
+  faro_listen fresh = {0};
+  *changed = false;
+  if (!listen->tls) return FARO_OK;
+  faro_status status = read_pair(&fresh, s, error);
+  if (status == FARO_OK)
+    status = faro_tls_change(listen->tls, fresh.certificate, fresh.private_key, changed, error);
+  faro_listen_clear(&fresh);
+  return status;
 }
 
 faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings *settings, int *socket_fd,
@@ -179,6 +179,7 @@ void faro_listen_clear(faro_listen *listen) {
   if (listen->private_key) sodium_memzero(listen->private_key, strlen(listen->private_key));
   free(listen->private_key);
   free(listen->certificate);
+  faro_tls_destroy(listen->tls);
   *listen = (faro_listen){0};
 }
 

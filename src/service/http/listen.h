@@ -6,19 +6,22 @@
 #include <sys/socket.h>
 
 #include "service/http/server.h"
+#include "service/http/tls.h"
 
 typedef struct faro_listen {
   struct sockaddr_storage address;
-  char *certificate, *private_key; /* PEM texts; NULL: no TLS */
+  char *certificate, *private_key; /* PEM texts of the start; NULL: no TLS */
+  faro_tls *tls;                   /* NULL: no TLS */
 } faro_listen;
-
-/* What a server offers, for GnuTLS: TLS 1.2 and 1.3. */
-#define FARO_TLS_VERSIONS "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 
 /* Reads the files that the settings name. A certificate and a key that do not belong together are
  * refused. */
 faro_status faro_listen_read(faro_listen *listen, const faro_http_settings *settings,
                              faro_error *error) FARO_WARN_UNUSED;
+/* Reads certificate and key again; new connections use them. *changed: they are others than before.
+ * If they cannot be used, nothing changes. */
+faro_status faro_listen_reload(faro_listen *listen, const faro_http_settings *settings, bool *changed,
+                               faro_error *error) FARO_WARN_UNUSED;
 bool faro_listen_local(const faro_listen *listen); /* whether the address is on loopback */
 /* Takes the address. Connections that come now wait until a server accepts them. */
 faro_status faro_listen_bind(const faro_listen *place, const faro_http_settings *settings, int *socket_fd,

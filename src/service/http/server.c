@@ -130,6 +130,13 @@ static size_t unescape(void *context, struct MHD_Connection *connection, char *t
   return strstr(text, "%00") ? strlen(text) : MHD_http_unescape(text);
 }
 
+static void on_connection(void *context, struct MHD_Connection *connection, void **place,
+                          enum MHD_ConnectionNotificationCode code) {
+  faro_http *http = context;
+  faro_guard_connection(http->guard, connection, place, code);
+  if (http->listen.tls && code == MHD_CONNECTION_NOTIFY_STARTED) faro_tls_greet(http->listen.tls, connection);
+}
+
 static faro_status start_daemon(faro_http *http, const faro_http_settings *s, faro_error *error) {
   const bool tls = http->listen.certificate != NULL;
   const unsigned flags = (unsigned)MHD_USE_EPOLL_INTERNAL_THREAD | (unsigned)MHD_ALLOW_SUSPEND_RESUME |
@@ -137,17 +144,16 @@ static faro_status start_daemon(faro_http *http, const faro_http_settings *s, fa
                          (http->listen.address.ss_family == AF_INET6 ? (unsigned)MHD_USE_IPv6 : 0);
   struct MHD_OptionItem secure[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, http->listen.certificate},
                                     {MHD_OPTION_HTTPS_MEM_KEY, 0, http->listen.private_key},
-                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)FARO_TLS_VERSIONS},
+                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)FARO_TLS_PRIORITIES},
                                     {MHD_OPTION_END, 0, NULL}};
   if (!tls) secure[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
   set_bounds(http, connections_of(s));
-  http->daemon =
-      MHD_start_daemon(flags, 0, NULL, NULL, faro_http_on_request, http, MHD_OPTION_LISTEN_SOCKET,
-                       (MHD_socket)http->socket, MHD_OPTION_THREAD_POOL_SIZE, threads_for(s, sockets_of(s)),
-                       MHD_OPTION_CONNECTION_LIMIT, (unsigned)sockets_of(s), MHD_OPTION_CONNECTION_TIMEOUT,
-                       (unsigned)timeout_of(s), MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL,
-                       MHD_OPTION_NOTIFY_COMPLETED, faro_http_on_end, http, MHD_OPTION_NOTIFY_CONNECTION,
-                       faro_guard_connection, http->guard, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
+  http->daemon = MHD_start_daemon(
+      flags, 0, NULL, NULL, faro_http_on_request, http, MHD_OPTION_LISTEN_SOCKET, (MHD_socket)http->socket,
+      MHD_OPTION_THREAD_POOL_SIZE, threads_for(s, sockets_of(s)), MHD_OPTION_CONNECTION_LIMIT,
+      (unsigned)sockets_of(s), MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)timeout_of(s),
+      MHD_OPTION_UNESCAPE_CALLBACK, unescape, NULL, MHD_OPTION_NOTIFY_COMPLETED, faro_http_on_end, http,
+      MHD_OPTION_NOTIFY_CONNECTION, on_connection, http, MHD_OPTION_ARRAY, secure, MHD_OPTION_END);
   if (!http->daemon) return faro_fail(error, FARO_SYSTEM, "cannot start the server on %s", s->listen);
   return FARO_OK;
 }
@@ -161,7 +167,7 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the server");
   pthread_mutex_init(&made->mutex, NULL);
   pthread_cond_init(&made->idle, NULL);
-  made->settings = settings;
+  made->settings = *settings;
   made->socket = -1;
   made->spare = FARO_HTTP_SPARE;
   faro_status status = faro_listen_read(&made->listen, settings, error);
@@ -175,8 +181,8 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
 faro_status faro_http_serve(faro_http *http, const faro_http_service *service, faro_error *error) {
   http->service = *service;
   enter_metrics(http);
-  const faro_status status = create_guards(http, http->settings, error);
-  return status == FARO_OK ? start_daemon(http, http->settings, error) : status;
+  const faro_status status = create_guards(http, &http->settings, error);
+  return status == FARO_OK ? start_daemon(http, &http->settings, error) : status;
 }
 
 faro_status faro_http_start(faro_http **http, const faro_http_settings *settings,
@@ -191,6 +197,10 @@ faro_status faro_http_start(faro_http **http, const faro_http_settings *settings
 
 faro_status faro_http_check(const faro_http_settings *settings, faro_error *error) {
   return faro_http_bind(NULL, settings, error);
+}
+
+faro_status faro_http_reload(faro_http *http, bool *changed, faro_error *error) {
+  return faro_listen_reload(&http->listen, &http->settings, changed, error);
 }
 
 uint16_t faro_http_port(const faro_http *http) {

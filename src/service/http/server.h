@@ -111,7 +111,7 @@ faro_status faro_http_files(const faro_http_settings *settings, uint64_t more,
 bool faro_http_open(const faro_http_settings *settings);
 /* Starts in two steps, so that everything that can fail has failed before a campaign is signed.
  * bind takes the address and reads the certificate; serve answers requests, including those that
- * came in between. The settings must last until serve returns. */
+ * came in between. */
 faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
                            faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_http_serve(faro_http *http, const faro_http_service *service,
@@ -119,6 +119,9 @@ faro_status faro_http_serve(faro_http *http, const faro_http_service *service,
 /* Both at once. */
 faro_status faro_http_start(faro_http **http, const faro_http_settings *settings,
                             const faro_http_service *service, faro_error *error) FARO_WARN_UNUSED;
+/* Reads certificate and private key again, for connections that begin from now on. *changed: they
+ * are others than before. If they cannot be used, those of before stay. */
+faro_status faro_http_reload(faro_http *http, bool *changed, faro_error *error) FARO_WARN_UNUSED;
 uint16_t faro_http_port(const faro_http *http);
 /* Bodies of at most this many bytes are not counted from now on: 4096 at first, never less, and at
  * most 65536. May be called at any time: a role may listen before it knows how large its reports

@@ -38,7 +38,7 @@ struct faro_http_request {
 struct faro_http {
   struct MHD_Daemon *daemon;
   faro_http_service service;
-  const faro_http_settings *settings;
+  faro_http_settings settings;
   faro_listen listen;
   int socket; /* the listening socket; negative: none */
   faro_guard *guard;

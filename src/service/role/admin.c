@@ -1,6 +1,7 @@
 /* admin: see the header. Its server has no routes: all paths belong to the service behind it. */
 #include "service/role/admin.h"
 
+#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 #include <strings.h>
 
 #include "base/text.h"
+#include "service/role/log.h"
+#include "service/role/reload.h"
 #include "wire/wire.h"
 
 enum { CONNECTIONS = 64, CREDENTIALS = 256 };
@@ -16,6 +19,7 @@ struct faro_admin {
   faro_http_settings settings;
   faro_http *http;
   faro_metrics *metrics; /* counts what operators ask; shown nowhere */
+  pthread_rwlock_t lock; /* guards the hashes */
   unsigned char *hashes;
   size_t count;
   const faro_http_service *service;
@@ -61,10 +65,13 @@ bool faro_admin_allows(const char *authorization, bool post, const unsigned char
 }
 
 static faro_status enter(void *context, const faro_http_request *request, faro_error *error) {
-  const faro_admin *a = context;
+  faro_admin *a = context;
   const char *authorization = faro_http_header(request, "Authorization");
   const bool post = faro_http_posted(request);
-  if (faro_admin_allows(authorization, post, a->hashes, a->count)) return FARO_OK;
+  pthread_rwlock_rdlock(&a->lock);
+  const bool allowed = faro_admin_allows(authorization, post, a->hashes, a->count);
+  pthread_rwlock_unlock(&a->lock);
+  if (allowed) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
                    post ? "an operator's token is required: Authorization: Bearer TOKEN"
                         : "an operator's token is required, as a Bearer token or as the password");
@@ -113,6 +120,7 @@ faro_status faro_admin_bind(faro_admin **admin, const faro_http_settings *settin
   faro_admin *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the server for operators");
   made->settings = place_of(settings);
+  pthread_rwlock_init(&made->lock, NULL);
   faro_status status = faro_hashes_load(settings->admin_tokens, &made->hashes, &made->count, error);
   if (status == FARO_OK) status = faro_metrics_create(&made->metrics, error);
   if (status == FARO_OK)
@@ -130,6 +138,24 @@ faro_status faro_admin_serve(faro_admin *admin, const faro_http_service *service
   return faro_http_serve(admin->http, &own, error);
 }
 
+void faro_admin_reload(faro_admin *admin) {
+  faro_error error = {0};
+  unsigned char *hashes = NULL;
+  size_t count = 0;
+  if (!admin) return;
+  faro_reload_certificate(admin->http);
+  if (faro_hashes_load(admin->settings.admin_tokens, &hashes, &count, &error) != FARO_OK) {
+    faro_log_error("admin-tokens-not-reloaded", &error);
+    return;
+  }
+  pthread_rwlock_wrlock(&admin->lock);
+  unsigned char *before = admin->hashes;
+  admin->hashes = hashes;
+  admin->count = count;
+  pthread_rwlock_unlock(&admin->lock);
+  free(before);
+}
+
 uint16_t faro_admin_port(const faro_admin *admin) { return admin ? faro_http_port(admin->http) : 0; }
 
 void faro_admin_stop(faro_admin *admin) {
@@ -137,5 +163,6 @@ void faro_admin_stop(faro_admin *admin) {
   faro_http_stop(admin->http);
   faro_metrics_destroy(admin->metrics);
   free(admin->hashes);
+  pthread_rwlock_destroy(&admin->lock);
   free(admin);
 }

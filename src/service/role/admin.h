@@ -24,6 +24,9 @@ faro_status faro_admin_bind(faro_admin **admin, const faro_http_settings *settin
 /* Serves what an operator may see. The service must outlive it. */
 faro_status faro_admin_serve(faro_admin *admin, const faro_http_service *service,
                              faro_error *error) FARO_WARN_UNUSED;
+/* Reads certificate and tokens again. What cannot be used is logged, and what was there before
+ * stays. */
+void faro_admin_reload(faro_admin *admin);
 uint16_t faro_admin_port(const faro_admin *admin); /* 0: none */
 void faro_admin_stop(faro_admin *admin);
 

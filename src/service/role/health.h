@@ -19,6 +19,7 @@
   X(BATCHES, "batches-not-applied", false)          /* a batch could not be kept or applied */               \
   X(DATABASE, "database-lost", false)               /* the analyzer's file was moved and so on */            \
   X(DATABASE_LOG, "database-log-not-emptied", true) /* another process reads that file */                    \
+  X(FENCED, "fenced", true)                         /* a restored copy that may not be the newest state */   \
   X(DAMAGED, "damaged", false)                      /* a file of the state is damaged */                     \
   X(SILENT, "peer-silent", true)                    /* another role does not answer */                       \
   X(DIFFERS, "peer-differs", true)                  /* another role holds something else */                  \

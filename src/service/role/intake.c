@@ -485,6 +485,10 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   return FARO_OK;
 }
 
+faro_status faro_intake_reload(faro_intake *in, const char *tokens, size_t *count, faro_error *error) {
+  return faro_spool_reload(in->spool, tokens, count, error);
+}
+
 void faro_intake_destroy(faro_intake *in) {
   if (!in) return;
   pthread_mutex_lock(&in->mutex);

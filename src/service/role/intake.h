@@ -22,6 +22,11 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
 /* Call it after the server has stopped. The open batch stays as it is. */
 void faro_intake_destroy(faro_intake *intake);
 
+/* Reads the file of token hashes again: what it holds counts at once for new posts. If it cannot be
+ * read, the clients of before stay. */
+faro_status faro_intake_reload(faro_intake *intake, const char *tokens, size_t *count,
+                               faro_error *error) FARO_WARN_UNUSED;
+
 void faro_intake_handle(faro_intake *intake, faro_http_request *request);
 /* In phases: keeps the plan of the open batch (faro_spool_follow). */
 faro_status faro_intake_follow(faro_intake *intake, const faro_plan_row *row, const char *document,

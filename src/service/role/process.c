@@ -16,13 +16,12 @@
 
 #include "base/clock.h"
 
-static atomic_bool ending;
-static sem_t asked; /* posted when the process is asked to end */
+static atomic_bool ending, reloading;
+static sem_t asked; /* posted when the process is asked to end, or to read files again */
 
 /* Runs in any thread: libraries start threads before main sets up signals. */
 static void on_signal(int number) {
-  (void)number;
-  atomic_store(&ending, true);
+  atomic_store(number == SIGHUP ? &reloading : &ending, true);
   sem_post(&asked);
 }
 
@@ -35,13 +34,13 @@ faro_status faro_process_hide(faro_error *error) {
 }
 
 faro_status faro_process_begin(faro_error *error) {
-  const struct sigaction end = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+  const struct sigaction notice = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
   const struct sigaction ignore = {.sa_handler = SIG_IGN};
   const faro_status status = faro_process_hide(error);
   if (status != FARO_OK) return status;
-  if (sem_init(&asked, 0, 0) != 0 || sigaction(SIGTERM, &end, NULL) != 0 ||
-      sigaction(SIGINT, &end, NULL) != 0 || sigaction(SIGPIPE, &ignore, NULL) != 0 ||
-      sigaction(SIGXFSZ, &ignore, NULL) != 0)
+  if (sem_init(&asked, 0, 0) != 0 || sigaction(SIGTERM, &notice, NULL) != 0 ||
+      sigaction(SIGINT, &notice, NULL) != 0 || sigaction(SIGHUP, &notice, NULL) != 0 ||
+      sigaction(SIGPIPE, &ignore, NULL) != 0 || sigaction(SIGXFSZ, &ignore, NULL) != 0)
     return faro_fail(error, FARO_SYSTEM, "cannot set up signals: %s", strerror(errno));
   return FARO_OK;
 }
@@ -53,6 +52,8 @@ bool faro_process_wait(int milliseconds) {
   if (!atomic_load(&ending)) (void)sem_clockwait(&asked, CLOCK_MONOTONIC, &until);
   return atomic_load(&ending);
 }
+
+bool faro_process_reloading(void) { return atomic_exchange(&reloading, false); }
 
 void faro_process_end(void) { on_signal(0); }
 

@@ -10,12 +10,15 @@
 faro_status faro_process_hide(faro_error *error) FARO_WARN_UNUSED;
 
 /* Call it before any thread is created. Hides the process, ignores SIGPIPE and SIGXFSZ (the calls
- * report these errors), and lets faro_process_wait report SIGTERM and SIGINT. */
+ * report these errors), and lets faro_process_wait report SIGTERM and SIGINT, and
+ * faro_process_reloading SIGHUP. */
 faro_status faro_process_begin(faro_error *error) FARO_WARN_UNUSED;
 
-/* Waits until a signal asks the process to end (true), or the time is up (false). Once true, always
- * true. */
+/* Waits until a signal asks the process to end (true), or the time is up or another signal came
+ * (false). Once true, always true. */
 bool faro_process_wait(int milliseconds);
+/* Whether a signal has asked the process to read its files again since the last call. */
+bool faro_process_reloading(void);
 bool faro_process_ending(void);
 /* Acts as if such a signal had come: for a role that cannot go on. */
 void faro_process_end(void);

@@ -18,6 +18,7 @@
 #include "service/role/intake.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
+#include "service/role/reload.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/shuffler/follow.h"
 #include "service/shuffler/place.h"
@@ -246,6 +247,12 @@ static void stop(role *r) {
   sodium_memzero(&r->key, sizeof r->key);
 }
 
+static void reload(role *r) {
+  faro_reload_certificate(r->http);
+  faro_admin_reload(r->admin);
+  faro_reload_tokens(r->intake, r->settings->tokens);
+}
+
 faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_error *error) {
   role r = {.settings = settings};
   faro_log_role("shuffler");
@@ -266,7 +273,10 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
              "port", (int)faro_http_port(r.http), "batch", (json_int_t)state.number, "held",
              (json_int_t)state.held, "waiting", (json_int_t)state.waiting);
     faro_process_notify("STATUS=collecting");
-    while (!faro_process_wait(1000)) (void)is_well(&r, false, NULL);
+    while (!faro_process_wait(1000)) {
+      if (faro_process_reloading()) reload(&r);
+      (void)is_well(&r, false, NULL);
+    }
   }
   const bool waited =
       status == FARO_INTERRUPTED && faro_process_ending(); /* it only waited for the campaign */

@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "service/role/log.h"
 
+enum { RETIRED = 1000000 }; /* instead of a version: the state was moved away */
 enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's header that we need */ };
 
 struct faro_database {
@@ -166,6 +168,12 @@ static faro_status check_kind(faro_database *d, const faro_database_kind *kind, 
   if (status != FARO_OK) return status;
   const char *name = faro_path_end(d->path);
   if (id != kind->id) return faro_fail(error, FARO_INVALID, "%s is not a database of %s", name, kind->of);
+  if (*version == RETIRED)
+    return faro_fail(
+        error, FARO_INVALID,
+        "%s was moved to another place by `faro backup --final` or `faro restore`; it must not be "
+        "used any more, because the state goes on there",
+        name);
   if (*version < kind->first)
     return faro_fail(error, FARO_INVALID,
                      "%s: the state has version %d, which is too old; this faro reads versions %d to %d",
@@ -318,6 +326,48 @@ faro_status faro_database_open(faro_database **database, const char *path, const
   if (status == FARO_OK) *database = d;
   else faro_database_close(d);
   return status;
+}
+
+static faro_status copy_failed(const char *path, sqlite3 *copy, faro_error *error) {
+  const faro_status status = faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(path),
+                                       copy ? sqlite3_errmsg(copy) : strerror(errno));
+  sqlite3_close(copy);
+  return status;
+}
+
+/* Without a log, so that the copy is one file. */
+static faro_status fill_copy(faro_database *d, const char *path, const char *sql, faro_error *error) {
+  sqlite3 *copy = NULL;
+  if (sqlite3_open_v2(path, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK)
+    return copy_failed(path, copy, error);
+  sqlite3_backup *backup = sqlite3_backup_init(copy, "main", d->handle, "main");
+  const bool done = backup && sqlite3_backup_step(backup, -1) == SQLITE_DONE;
+  if (sqlite3_backup_finish(backup) != SQLITE_OK || !done) return copy_failed(path, copy, error);
+  if (sqlite3_exec(copy, "PRAGMA synchronous = FULL; PRAGMA journal_mode = DELETE", NULL, NULL, NULL) !=
+          SQLITE_OK ||
+      (sql && sqlite3_exec(copy, sql, NULL, NULL, NULL) != SQLITE_OK))
+    return copy_failed(path, copy, error);
+  sqlite3_close(copy);
+  return FARO_OK;
+}
+
+faro_status faro_database_copy(faro_database *database, const char *path, const char *sql,
+                               faro_error *error) {
+  const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return copy_failed(path, NULL, error);
+  faro_status status = fill_copy(database, path, sql, error);
+  if (status == FARO_OK && (fsync(file) != 0 || !faro_flush_folder(path)))
+    status = copy_failed(path, NULL, error);
+  close(file);
+  if (status != FARO_OK) (void)unlink(path);
+  return status;
+}
+
+faro_status faro_database_retire(faro_database *database, faro_error *error) {
+  char sql[48];
+  snprintf(sql, sizeof sql, "PRAGMA user_version = %d", RETIRED);
+  const faro_status status = faro_database_run(database, sql, error);
+  return status == FARO_OK ? faro_database_purge(database, error) : status;
 }
 
 void faro_database_close(faro_database *database) {

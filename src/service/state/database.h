@@ -55,6 +55,13 @@ faro_status faro_database_recognize(const char *path, const faro_database_kind *
                                     faro_error *error) FARO_WARN_UNUSED;
 void faro_database_close(faro_database *database); /* finalizes prepared statements too */
 
+/* Copies the database as it is now to a new file of mode 600, also while another process writes to
+ * it, and runs `sql` on the copy, unless that is NULL. The copy is on the disk on return. */
+faro_status faro_database_copy(faro_database *database, const char *path, const char *sql,
+                               faro_error *error) FARO_WARN_UNUSED;
+/* Marks the database as moved to another place: nobody can open it again. */
+faro_status faro_database_retire(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+
 /* Runs SQL without results: BEGIN IMMEDIATE, COMMIT and so on. A full disk and the like are
  * FARO_SYSTEM. */
 faro_status faro_database_run(faro_database *database, const char *sql, faro_error *error) FARO_WARN_UNUSED;

@@ -117,6 +117,10 @@ faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_
 /* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
 faro_status faro_spool_probe(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
+/* Moves the state to a new file: copies it and marks the old one, which nobody can open again. No
+ * process may have it open. */
+faro_status faro_spool_move(const char *from, const char *to, faro_error *error) FARO_WARN_UNUSED;
+
 /* Counts the reports in the open batch of a file, which another process may have open. For
  * trials. */
 faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) FARO_WARN_UNUSED;

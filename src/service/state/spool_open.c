@@ -250,6 +250,15 @@ void faro_spool_close(faro_spool *spool) {
   free(spool);
 }
 
+faro_status faro_spool_move(const char *from, const char *to, faro_error *error) {
+  faro_database *database = NULL;
+  faro_status status = faro_database_open(&database, from, &kind, FARO_READ_WRITE, error);
+  if (status == FARO_OK) status = faro_database_copy(database, to, NULL, error);
+  if (status == FARO_OK) status = faro_database_retire(database, error);
+  faro_database_close(database);
+  return status;
+}
+
 faro_status faro_spool_count_open(const char *path, uint64_t *held, faro_error *error) {
   faro_spool looking = {0};
   faro_status status = faro_database_open(&looking.database, path, &kind, FARO_READ_ONLY, error);
