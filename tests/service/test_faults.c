@@ -279,8 +279,8 @@ static faro_status await_answer(run *r, size_t role, faro_error *error) {
   return FARO_OK;
 }
 
-/* The copy takes the place of the state for a while. DATABASE.applied, by which an analyzer knows an
- * old copy at once, may be lost, too: then others must notice. */
+/* The copy takes the place of the state for a while. DATABASE.applied, by which an analyzer knows
+ * an old copy at once, may be lost, too: then others must notice. */
 static faro_status put_back(run *r, size_t role, faro_error *error) {
   char applied[FARO_TRIAL_PATH], aside[FARO_TRIAL_PATH];
   const bool lost = below(r, 2) != 0;
