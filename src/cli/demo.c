@@ -35,7 +35,8 @@ static const faro_field options[] = {
     {"clients", FARO_FIELD_COUNT, TRIAL(clients), .least = 8, .most = 1000000, .value = "N",
      .help = "number of clients; 5000 by default"},
     {"learner", FARO_FIELD_CHOICE, FARO_AT(request, learner), .words = faro_learning_kind, .value = "L",
-     .help = "posterior by default"},
+     .help = "posterior by default; dpe, pe and hanna work in phases and have an environment whose arms "
+             "stay"},
     {"release", FARO_FIELD_CHOICE, FARO_AT(request, release), .words = faro_campaign_release, .value = "R",
      .help = "shuffle-bits by default"},
     {"batch", FARO_FIELD_COUNT, TRIAL(batch), .least = 2, .most = 1000000, .value = "B",
@@ -47,7 +48,7 @@ static const faro_field options[] = {
     {"largest", FARO_FIELD_COUNT, TRIAL(largest), .least = 2, .most = 1000000, .value = "B",
      .help = "reports in the largest batch; half of the clients by default"},
     {"rounds", FARO_FIELD_COUNT, FARO_AT(request, demo.rounds), .least = 2, .most = 100000, .value = "M",
-     .help = "batches to release; 12 by default"},
+     .help = "batches to release; 12 by default; not for learners in phases, which go on to their end"},
     {"shufflers", FARO_FIELD_COUNT, TRIAL(shufflers), .least = 1, .most = FARO_SHUFFLERS_MAX, .value = "K",
      .help = "concurrent-bits only: number of shufflers; 3 by default"},
     {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
@@ -92,23 +93,68 @@ static void complete_schedule(faro_trial_params *t, uint64_t rounds) {
   if (t->growth > 1 && t->largest < t->batch) t->largest = t->batch;
 }
 
+/* A world whose arms stay, and whose people report averages if the learner asks for them. The
+ * default world has other arms for everybody. */
+static int complete_world(request *r) {
+  const faro_trial_params *t = &r->demo.trial;
+  const bool averages = faro_trial_averages(t);
+  const char *wanted = averages ? "linear-population" : "linear-fixed";
+  if (r->world == 0) (void)faro_words_find(worlds, wanted, &r->world);
+  const faro_env_kind *kind = faro_env_find(worlds(r->world));
+  const unsigned traits = averages ? FARO_ENV_STAYS | FARO_ENV_POPULATION : FARO_ENV_STAYS;
+  if ((kind->traits & traits) == traits) return CLI_GO;
+  return cli_usage(&cli_demo, "--environment must be %s for learner %s (got %s)",
+                   averages ? wanted : "linear-fixed or linear-population", t->learner, kind->name);
+}
+
+/* Learners in phases choose their batches. Where clients report averages, each does it once, and a
+ * tenth of them in each phase; rewards have a standard deviation of 1 there. */
+static int complete_phases(request *r) {
+  enum { SHARE = 50, REPORTS = 4, PHASES = 10, ROUNDS = 4096 };
+  faro_trial_params *t = &r->demo.trial;
+  const bool averages = faro_trial_averages(t);
+  if (t->growth > 0)
+    return cli_usage(&cli_demo, "--growth is not for learner %s, which chooses its batches", t->learner);
+  if (t->batch == 0) t->batch = averages ? t->clients / PHASES : t->clients / SHARE;
+  if (t->batch < 2) t->batch = 2;
+  if (t->largest == 0) t->largest = averages ? t->clients : t->clients / 2;
+  if (t->largest < t->batch) t->largest = t->batch;
+  t->horizon = averages ? ROUNDS : REPORTS * t->clients;
+  if (averages) {
+    t->reports = t->clients;
+    t->noise = 1;
+    t->spread = 0.1;
+    r->level = FARO_LEVEL_USER;
+  }
+  /* Where a client's rounds in several releases do not share a budget, each has its own. */
+  if (!averages && !faro_release_kind_find(t->release)->splits) r->level = FARO_LEVEL_EVENT;
+  t->contributions = averages ? 1 : r->level == FARO_LEVEL_USER ? REPORTS + 1 : 0;
+  return complete_world(r);
+}
+
 /* Fills in what was not given. */
 static int complete(request *r) {
   faro_trial_params *t = &r->demo.trial;
   faro_crowd_params *crowd = &r->demo.crowd;
   t->learner = faro_learning_kind(r->learner);
   t->release = faro_campaign_release(r->release);
+  if (faro_trial_in_phases(t)) {
+    const int status = complete_phases(r);
+    if (status != CLI_GO) return status;
+  }
   crowd->world = worlds(r->world);
   if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
     return cli_usage(&cli_demo, "--shufflers requires --release concurrent-bits (got %s)", t->release);
   if (t->shufflers == 0) t->shufflers = 3;
-  complete_schedule(t, r->demo.rounds);
-  const uint64_t most = t->growth > 1 && t->largest > t->batch ? t->largest : t->batch;
+  if (!faro_trial_in_phases(t)) complete_schedule(t, r->demo.rounds);
+  const bool grows = t->growth > 1 || faro_trial_in_phases(t);
+  const uint64_t most = grows && t->largest > t->batch ? t->largest : t->batch;
   if (most > t->clients)
     return cli_usage(&cli_demo, "--%s must be at most the number of clients, %" PRIu64 " (got %" PRIu64 ")",
                      most == t->batch ? "batch" : "largest", t->clients, most);
   t->batches = r->demo.rounds + 1;
   while (crowd->threads > 1 && crowd->threads * crowd->group >= t->clients) crowd->threads /= 2;
+  if (faro_trial_in_phases(t)) return CLI_GO;
   const uint64_t reports = faro_trial_horizon(t);
   /* In the local model a client itself refuses to send more than its claim covers, and here clients
    * share one library. */
@@ -148,7 +194,7 @@ static void began(void *context, const faro_trial *trial) {
   char url[FARO_URL_MAX + 1];
   printf("%" PRIu64 " clients, %s behind %s, batches of %" PRIu64, trial->params.clients, c->learner,
          c->release->name, c->params.batch);
-  if (c->params.growth > 1) printf(" to %" PRIu64, faro_campaign_largest(c));
+  if (c->params.growth > 1 || faro_campaign_in_phases(c)) printf(" to %" PRIu64, faro_campaign_largest(c));
   printf("; %zu process%s\nfiles in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
          trial->params.directory);
   char pair[FARO_PAIR_SIZE];
@@ -191,15 +237,28 @@ static void admit(const faro_demo_step *step) {
   printf("\nno better than random choice: use more --clients, or a --release with less noise\n");
 }
 
+/* The end of a campaign in phases. */
+static void print_end(const faro_demo_step *step) {
+  printf("\narm %" PRIu64 " is played for good: regret %.4f, against %.4f at random; %" PRIu64
+         " arm%s left after %" PRIu64 " phases\n",
+         step->best, step->regret, step->uniform, step->left, step->left == 1 ? " is" : "s are", step->phase);
+  admit(step);
+  fflush(stdout);
+}
+
 static void stepped(void *context, const faro_demo_step *step) {
   const request *r = context;
+  if (step->reports == 0) {
+    print_end(step);
+    return;
+  }
   enum { WIDTH = 20 };
   const double share = step->uniform > 0 ? step->regret / step->uniform : 0;
   const int filled = share < 1 ? (int)(share * WIDTH + 0.5) : WIDTH;
   printf("%7" PRIu64 " %9" PRIu64 " %9.0f %9.4f %9.4f %10.1f%% %.*s\n", step->version, step->reports,
          (double)step->reports / step->seconds, step->reward, step->regret, 100 * share, filled,
          "####################");
-  if (step->version == r->demo.rounds) admit(step);
+  if (step->phase == 0 && step->version == r->demo.rounds) admit(step);
   fflush(stdout);
 }
 
@@ -317,5 +376,6 @@ const cli_command cli_demo = {
             "\n"
             "examples:\n"
             "  faro demo --clients 5000\n"
-            "  faro demo --release concurrent-bits --shufflers 3 --rounds 16\n",
+            "  faro demo --release concurrent-bits --shufflers 3 --rounds 16\n"
+            "  faro demo --learner pe\n",
 };

@@ -24,11 +24,16 @@ void faro_checks_add(faro_checks *list, char letter, const char *text, bool pass
 bool faro_checks_passed(const faro_checks *list); /* all, and there is at least one */
 
 /* While the roles run: their own counts, and reports that must be refused. `again`: the counts
- * after those refusals. `stale` is the policy of version 1. */
+ * after those refusals. `stale` is the policy of version 1; where clients report once, `newest` is
+ * the newest one, for a second report. */
 void faro_check_counters(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
                          uint64_t released, bool again);
+typedef struct faro_document {
+  char *bytes;
+  size_t length;
+} faro_document;
 void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
-                         const char *stale, size_t length);
+                         const faro_document *stale, const faro_document *newest);
 void faro_check_ledger(faro_checks *list, const faro_trial *trial, uint64_t released);
 void faro_check_processes(faro_checks *list, const faro_trial *trial);
 /* Copies the roles' files, to be searched later together with the final ones: a role may clean up
@@ -42,7 +47,8 @@ void faro_check_record(faro_checks *list, const faro_trial *trial, const faro_re
                        const faro_crowd *crowd, uint64_t released, bool steps);
 void faro_check_replay(faro_checks *list, const faro_trial *trial, const faro_record *record,
                        const faro_crowd *crowd, uint64_t released);
-void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record);
+/* `copied`: batches that were released when the snapshot was taken. */
+void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record, uint64_t copied);
 void faro_check_traffic(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd);
 
 #endif

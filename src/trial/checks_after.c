@@ -195,7 +195,7 @@ void faro_check_replay(faro_checks *list, const faro_trial *trial, const faro_re
 
 static const char *const suffixes[] = {".db",      ".db-wal",      ".db-shm", ".db-journal",
                                        ".db.seen", ".db-wal.seen", ".log"};
-enum { SUFFIXES = sizeof suffixes / sizeof *suffixes };
+enum { SUFFIXES = sizeof suffixes / sizeof *suffixes, FILES = 4 /* before the copies */ };
 
 void faro_check_snapshot(faro_checks *list, const faro_trial *trial) {
   static const char *const ends[][2] = {{".db", ".db.seen"}, {".db-wal", ".db-wal.seen"}};
@@ -215,10 +215,10 @@ void faro_check_snapshot(faro_checks *list, const faro_trial *trial) {
                   "%zu files%s%s", copied, *error.message ? ": " : "", error.message);
 }
 
-static size_t find_in_files(const faro_trial *trial, size_t role, const faro_patterns *patterns, size_t first,
-                            faro_error *error) {
+static size_t find_in(const faro_trial *trial, size_t role, const faro_patterns *patterns, size_t first,
+                      size_t end, faro_error *error) {
   size_t found = 0;
-  for (size_t i = first; i < SUFFIXES; i++) {
+  for (size_t i = first; i < end; i++) {
     char path[FARO_TRIAL_PATH];
     size_t here = 0;
     if (faro_patterns_find_file(patterns, faro_trial_file(trial, role, suffixes[i], path), &here, error) !=
@@ -227,6 +227,11 @@ static size_t find_in_files(const faro_trial *trial, size_t role, const faro_pat
     found += here;
   }
   return found;
+}
+
+static size_t find_in_files(const faro_trial *trial, size_t role, const faro_patterns *patterns, size_t first,
+                            faro_error *error) {
+  return find_in(trial, role, patterns, first, SUFFIXES, error);
 }
 
 static void check_identities(faro_checks *list, const faro_trial *trial) {
@@ -265,30 +270,37 @@ static size_t find_totals(const faro_record *record, size_t shuffler, size_t ent
   return found;
 }
 
-static size_t find_bodies(const faro_trial *trial, const faro_record *record, size_t role,
-                          faro_error *error) {
+/* Searches for bodies of the batches from .. to - 1, also in the copies or not. */
+static size_t find_bodies(const faro_trial *trial, const faro_record *record, size_t role, uint64_t from,
+                          uint64_t to, bool copies, faro_error *error) {
   const size_t size = faro_wire_report_size(&trial->campaign) - FARO_REPORT_HEAD;
   faro_patterns *patterns = NULL;
-  const uint64_t batches = faro_record_batches(record, 0);
-  const uint64_t reports = faro_campaign_reports(&trial->campaign, batches);
-  if (faro_patterns_create(&patterns, (size_t)(2 * reports), error) != FARO_OK) return SIZE_MAX;
-  for (uint64_t n = 0; n < batches; n++) {
+  const uint64_t reports = faro_campaign_reports(&trial->campaign, to);
+  if (faro_patterns_create(&patterns, (size_t)(2 * reports) + 1, error) != FARO_OK) return SIZE_MAX;
+  for (uint64_t n = from; n < to; n++) {
     const faro_batch *batch = faro_record_batch(record, 0, n);
     for (uint64_t i = 0; i < batch->count; i++) {
       faro_patterns_add(patterns, batch->body + i * size);
       faro_patterns_add(patterns, batch->body + i * size + size - 8);
     }
   }
-  const size_t found = find_in_files(trial, role, patterns, 0, error);
+  const size_t found = copies ? find_in_files(trial, role, patterns, 0, error)
+                              : find_in(trial, role, patterns, 0, FILES, error) +
+                                    find_in(trial, role, patterns, SUFFIXES - 1, SUFFIXES, error);
   faro_patterns_destroy(patterns);
   return found;
 }
 
-static size_t find_released(const faro_trial *trial, const faro_record *record, size_t role,
+/* What was released after the files were copied may have been in the open batch then. */
+static size_t find_released(const faro_trial *trial, const faro_record *record, size_t role, uint64_t copied,
                             faro_error *error) {
-  if (faro_campaign_form(&trial->campaign) == FARO_WIRE_SEALED)
-    return find_bodies(trial, record, role, error);
   size_t found = 0;
+  if (faro_campaign_form(&trial->campaign) == FARO_WIRE_SEALED) {
+    const uint64_t batches = faro_record_batches(record, 0);
+    const uint64_t early = copied < batches ? copied : batches;
+    return find_bodies(trial, record, role, 0, early, true, error) +
+           find_bodies(trial, record, role, early, batches, false, error);
+  }
   for (size_t i = 0; i < SUFFIXES; i++) {
     char path[FARO_TRIAL_PATH], *bytes = NULL;
     size_t length = 0;
@@ -302,11 +314,13 @@ static size_t find_released(const faro_trial *trial, const faro_record *record, 
   return found;
 }
 
-void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record) {
+void faro_check_files(faro_checks *list, const faro_trial *trial, const faro_record *record,
+                      uint64_t copied) {
   check_identities(list, trial);
   faro_error error = {0};
   size_t found = 0;
-  for (size_t role = 1; role < trial->roles; role++) found += find_released(trial, record, role, &error);
+  for (size_t role = 1; role < trial->roles; role++)
+    found += find_released(trial, record, role, copied, &error);
   if (trial->roles > 1)
     faro_checks_add(list, 'g', "the shufflers' files hold nothing of released batches", found == 0,
                     "%zu pieces found", found);

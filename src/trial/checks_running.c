@@ -151,8 +151,8 @@ static void check_ledger(faro_checks *list, const faro_trial *trial, uint64_t re
                   in_order && charged == released, "%zu lines for %" PRIu64 " batches", json_array_size(rows),
                   released);
   faro_checks_add(list, 'f', "the budget is not exceeded",
-                  charged <= allowed && allowed == trial->campaign.batches && epsilon <= most &&
-                      most <= trial->params.epsilon,
+                  charged <= allowed && allowed == faro_campaign_batches(&trial->campaign) &&
+                      epsilon <= most && most <= trial->params.epsilon,
                   "%" PRIu64 " of %" PRIu64 " releases; epsilon %.4g of %.4g", charged, allowed, epsilon,
                   most);
 }
@@ -190,11 +190,22 @@ static void must_refuse(const attempt *a, const char *text, const unsigned char 
                   status == FARO_OK ? "it was accepted" : error.message);
 }
 
-/* Makes a report under the first policy, as a client would that has missed all later ones. */
-static faro_status make_stale(const faro_trial *trial, const char *policy, size_t length,
-                              unsigned char *parts, faro_error *error) {
+/* In phases: plays what the plan says, and reports it. */
+static faro_status report_plan(faro_client *client, unsigned char *parts, size_t *count, faro_error *error) {
+  faro_status status = FARO_OK;
+  while (status == FARO_OK && !faro_client_complete(client)) {
+    size_t arm = 0;
+    status = faro_client_next(client, &arm, NULL, error);
+    if (status == FARO_OK) status = faro_client_reward(client, arm, 0, error);
+  }
+  return status == FARO_OK ? faro_client_report_plan(client, parts, count, error) : status;
+}
+
+/* Makes a report of client `who` under this policy. */
+static faro_status make_report(const faro_trial *trial, uint64_t who, const faro_document *policy,
+                               unsigned char *parts, faro_error *error) {
   const faro_client_params params = {.signer = trial->sign.public_key,
-                                     .token = trial->tokens + trial->params.clients * FARO_TOKEN_BYTES,
+                                     .token = trial->tokens + who * FARO_TOKEN_BYTES,
                                      .epsilon = trial->params.epsilon,
                                      .delta = trial->params.delta,
                                      .trust = "joint"};
@@ -205,18 +216,20 @@ static faro_status make_stale(const faro_trial *trial, const char *policy, size_
       x ? faro_client_open(&client, &params, error) : faro_fail(error, FARO_MEMORY, "out of memory");
   if (status == FARO_OK)
     status = faro_client_campaign(client, trial->document, trial->document_length, error);
-  if (status == FARO_OK) status = faro_client_policy(client, policy, length, error);
-  if (status == FARO_OK) status = faro_client_report(client, x, 0, parts, &count, error);
+  if (status == FARO_OK) status = faro_client_policy(client, policy->bytes, policy->length, error);
+  if (status == FARO_OK && faro_client_in_phases(client)) status = report_plan(client, parts, &count, error);
+  else if (status == FARO_OK) status = faro_client_report(client, x, 0, parts, &count, error);
   faro_client_close(client);
   free(x);
   return status;
 }
 
-static void try_all(const attempt *a, unsigned char *frame, unsigned char *old) {
+static void try_all(const attempt *a, unsigned char *frame, unsigned char *old, const char *again) {
   const size_t size = a->size;
   must_refuse(a, "a report under an old policy is refused", frame, size, "policy");
   must_refuse(a, "half a report is refused", frame, size / 2, "malformed");
-  must_refuse(a, "a replayed report is refused", old, size, "sequence number was used");
+  must_refuse(a, again ? "a client's second report is refused" : "a replayed report is refused", old, size,
+              again ? again : "sequence number was used");
   frame[0] ^= 1;
   must_refuse(a, "a malformed report is refused", frame, size, "malformed");
   frame[0] ^= 1;
@@ -229,8 +242,24 @@ static void try_all(const attempt *a, unsigned char *frame, unsigned char *old) 
   must_refuse(a, "a report with an unknown token is refused", frame, size, "token is not known");
 }
 
+/* Where clients report once, nobody has an old report; then a client tries to report again. */
+static faro_status find_old(const faro_trial *trial, const faro_crowd *crowd, const faro_document *newest,
+                            unsigned char *old, size_t size, faro_error *error) {
+  if (newest) {
+    const faro_status status = make_report(trial, 0, newest, old, error);
+    const faro_wire_report head = faro_wire_report_head(old);
+    if (status == FARO_OK)
+      faro_wire_report_restamp(old, head.version, 1000, trial->tokens); /* the number of the first was 1 */
+    return status;
+  }
+  const unsigned char *found = faro_crowd_old(crowd);
+  if (!found) return faro_fail(error, FARO_INVALID, "no client has reported twice");
+  memcpy(old, found, size);
+  return FARO_OK;
+}
+
 void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
-                         const char *stale, size_t length) {
+                         const faro_document *stale, const faro_document *newest) {
   const size_t shufflers = faro_campaign_targets(&trial->campaign);
   attempt a = {.list = list, .size = faro_wire_report_size(&trial->campaign)};
   snprintf(a.target, sizeof a.target, "%s/v1/reports",
@@ -239,13 +268,11 @@ void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_
   unsigned char *parts = calloc(shufflers + 1, a.size);
   faro_status status = parts ? FARO_OK : faro_fail(&error, FARO_MEMORY, "out of memory");
   if (status == FARO_OK) status = faro_sender_create(&a.sender, &(faro_sender_params){0}, &error);
-  if (status == FARO_OK) status = make_stale(trial, stale, length, parts, &error);
-  const unsigned char *old = faro_crowd_old(crowd);
-  if (status == FARO_OK && !old) status = faro_fail(&error, FARO_INVALID, "no client has reported twice");
-  if (status == FARO_OK && parts && old) {
-    memcpy(parts + shufflers * a.size, old, a.size);
-    try_all(&a, parts, parts + shufflers * a.size);
-  } else faro_checks_add(list, 'd', "bad reports are refused", false, "%s", error.message);
+  if (status == FARO_OK) status = make_report(trial, trial->params.clients, stale, parts, &error);
+  if (status == FARO_OK) status = find_old(trial, crowd, newest, parts + shufflers * a.size, a.size, &error);
+  if (status == FARO_OK)
+    try_all(&a, parts, parts + shufflers * a.size, newest ? "as many reports as the campaign allows" : NULL);
+  else faro_checks_add(list, 'd', "bad reports are refused", false, "%s", error.message);
   faro_sender_destroy(a.sender);
   free(parts);
 }

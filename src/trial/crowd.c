@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "client/many.h"
 #include "service/client/client_send.h"
 
 typedef struct person {
@@ -37,8 +38,9 @@ typedef struct worker {
   unsigned char *frames; /* frames of a group of reports, part by part */
   unsigned char *answers;
   size_t *who;
-  uint64_t moves;   /* as many of them as the client has seen */
-  double *rows, *x; /* features of all arms; features of the arm that was played */
+  uint64_t moves;           /* as many of them as the client has seen */
+  double *rows, *x;         /* features of all arms; features of the arm that was played */
+  faro_plan_document *plan; /* in phases: the plan that the client follows */
 } worker;
 
 struct faro_crowd {
@@ -124,18 +126,30 @@ static faro_status follow(worker *w, faro_error *error) {
   faro_status status = relocate(w, error);
   if (status != FARO_OK) return status;
   pthread_mutex_lock(&crowd->lock);
-  if (faro_client_version(w->client) < crowd->version)
+  if (faro_client_version(w->client) < crowd->version) {
     status = faro_client_policy(w->client, crowd->policy, crowd->policy_length, error);
+    if (status == FARO_OK && w->plan)
+      status = faro_plan_document_open(w->plan, crowd->policy, crowd->policy_length,
+                                       crowd->trial->sign.public_key, error);
+  }
   pthread_mutex_unlock(&crowd->lock);
   return status;
 }
 
 /* Playing. */
 
-static void rows_of(const faro_arms *arms, double *rows) {
+void faro_crowd_rows(const faro_arms *arms, double *rows) {
   for (size_t a = 0; a < arms->count; a++)
     for (size_t i = 0; i < arms->dimension; i++)
       rows[a * arms->dimension + i] = arms->x[i * arms->stride + a];
+}
+
+/* The mean gap of all arms. */
+static double uniform_gap(const faro_env *world) {
+  const size_t arms = faro_env_arms(world)->count;
+  double uniform = 0;
+  for (size_t a = 0; a < arms; a++) uniform += faro_env_gap(world, a);
+  return uniform / (double)arms;
 }
 
 /* Plays one round and records its regret, which only the simulation knows. */
@@ -143,14 +157,12 @@ static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error
   faro_env *world = w->crowd->world;
   pthread_mutex_lock(&w->crowd->world_lock);
   const faro_arms *arms = faro_env_arms(world);
-  rows_of(arms, w->rows);
+  faro_crowd_rows(arms, w->rows);
   size_t arm = 0;
   const faro_status status = faro_client_choose(w->client, w->rows, arms->count, &arm, error);
   if (status == FARO_OK) {
-    double uniform = 0;
-    for (size_t a = 0; a < arms->count; a++) uniform += faro_env_gap(world, a);
     tally->regret += faro_env_gap(world, arm);
-    tally->uniform += uniform / (double)arms->count;
+    tally->uniform += uniform_gap(world);
     *reward = faro_env_play(world, arm, w->x);
     tally->reward += *reward;
     tally->reports++;
@@ -159,9 +171,52 @@ static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error
   return status;
 }
 
+/* Plays what the plan says, as one client who was never asked before, and tells the library every
+ * reward. Where clients report averages, the world gives the averages of a client, and each of its
+ * rewards is taken to be that. */
+static faro_status play_plan(worker *w, double *reward, faro_tally *tally, faro_error *error) {
+  const faro_plan_document *plan = w->plan;
+  faro_env *world = w->crowd->world;
+  size_t arm[FARO_PLAN_ARMS_MAX];
+  uint64_t pulls[FARO_PLAN_ARMS_MAX];
+  double average[FARO_PLAN_ARMS_MAX];
+  double regret = 0, sum = 0, rounds = 0;
+  faro_status status = FARO_OK;
+  for (size_t i = 0; i < plan->arms; i++) arm[i] = (size_t)plan->play[i].arm, pulls[i] = plan->play[i].pulls;
+  pthread_mutex_lock(&w->crowd->world_lock);
+  if (faro_trial_averages(&w->crowd->trial->params)) faro_env_client(world, plan->arms, arm, pulls, average);
+  else average[0] = faro_env_pull(world, arm[0]);
+  for (size_t i = 0; i < plan->arms; i++) {
+    regret += (double)pulls[i] * faro_env_gap(world, arm[i]);
+    sum += (double)pulls[i] * average[i];
+    rounds += (double)pulls[i];
+  }
+  tally->uniform += uniform_gap(world);
+  pthread_mutex_unlock(&w->crowd->world_lock);
+  tally->regret += regret / rounds;
+  tally->reward += sum / rounds;
+  tally->reports++;
+  *reward = average[0];
+  faro_client_change(w->client);
+  for (size_t i = 0; i < plan->arms; i++)
+    for (uint64_t k = 0; status == FARO_OK && k < pulls[i]; k++)
+      status = faro_client_reward(w->client, arm[i], average[i], error);
+  return status;
+}
+
+static faro_status report(worker *w, double *reward, size_t *parts, faro_tally *tally, faro_error *error) {
+  if (w->plan) {
+    const faro_status status = play_plan(w, reward, tally, error);
+    return status == FARO_OK ? faro_client_report_plan(w->client, w->parts, parts, error) : status;
+  }
+  const faro_status status = play(w, reward, tally, error);
+  return status == FARO_OK ? faro_client_report(w->client, w->x, *reward, w->parts, parts, error) : status;
+}
+
 static void remember(faro_crowd *crowd, const double *x, double reward) {
-  for (size_t i = 0; i + 1 < crowd->trial->params.dimension; i++)
-    faro_patterns_add_real(crowd->secrets, x[i]);
+  const size_t private =
+      faro_campaign_in_phases(&crowd->trial->campaign) ? 0 : crowd->trial->params.dimension;
+  for (size_t i = 0; i + 1 < private; i++) faro_patterns_add_real(crowd->secrets, x[i]);
   faro_patterns_add_real(crowd->secrets, reward);
   faro_patterns_add_real(crowd->secrets, reward - 0.5);
 }
@@ -171,8 +226,7 @@ static faro_status make(worker *w, size_t i, size_t reports, size_t *parts, faro
                         faro_error *error) {
   faro_crowd *crowd = w->crowd;
   double reward = 0;
-  faro_status status = play(w, &reward, tally, error);
-  if (status == FARO_OK) status = faro_client_report(w->client, w->x, reward, w->parts, parts, error);
+  const faro_status status = report(w, &reward, parts, tally, error);
   if (status != FARO_OK) return status;
   pthread_mutex_lock(&crowd->lock);
   const uint64_t sequence = ++crowd->people[w->who[i]].sequence;
@@ -353,7 +407,9 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
   w->who = calloc(group, sizeof *w->who);
   w->rows = calloc(trial->params.arms * d, sizeof *w->rows);
   w->x = calloc(d, sizeof *w->x);
-  if (!w->parts || !w->frames || !w->answers || !w->who || !w->rows || !w->x)
+  const bool phases = faro_campaign_in_phases(&trial->campaign);
+  w->plan = phases ? calloc(1, sizeof *w->plan) : NULL;
+  if (!w->parts || !w->frames || !w->answers || !w->who || !w->rows || !w->x || (phases && !w->plan))
     return faro_fail(error, FARO_MEMORY, "out of memory");
   faro_status status = faro_client_open(&w->client, &params, error);
   if (status == FARO_OK)
@@ -366,18 +422,18 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
   return FARO_OK;
 }
 
-static faro_status open_world(faro_crowd *crowd, faro_error *error) {
-  const faro_trial_params *p = &crowd->trial->params;
-  const faro_env_kind *kind = faro_env_find(crowd->params.world);
+faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, const faro_crowd_params *crowd,
+                             uint64_t horizon, faro_error *error) {
+  const faro_env_kind *kind = faro_env_find(crowd->world);
   if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != FARO_LINK_LINEAR)
-    return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->params.world);
-  const faro_env_params params = {.dimension = p->dimension,
-                                  .arms = p->arms,
-                                  .horizon = crowd->trial->campaign.params.horizon,
+    return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->world);
+  const faro_env_params params = {.dimension = trial->dimension,
+                                  .arms = trial->arms,
+                                  .horizon = horizon,
                                   .reward = FARO_REWARD_UNIFORM,
                                   .draw = FARO_DRAW_APPENDED};
-  const faro_status status = faro_env_create(&crowd->world, kind, &params, error);
-  if (status == FARO_OK) faro_env_begin(crowd->world, crowd->params.seed, 0);
+  const faro_status status = faro_env_create(world, kind, &params, error);
+  if (status == FARO_OK) faro_env_begin(*world, crowd->seed, 0);
   return status;
 }
 
@@ -415,7 +471,8 @@ faro_status faro_crowd_create(faro_crowd **out, const faro_trial *trial, const f
   pthread_mutex_init(&crowd->world_lock, NULL);
   pthread_cond_init(&crowd->changed, NULL);
   faro_status status = hold(crowd, error);
-  if (status == FARO_OK) status = open_world(crowd, error);
+  if (status == FARO_OK)
+    status = faro_crowd_world(&crowd->world, &trial->params, params, trial->campaign.params.horizon, error);
   for (size_t i = 0; i < params->threads && status == FARO_OK; i++)
     status = start_worker(crowd, &crowd->workers[i], error);
   if (status != FARO_OK) faro_crowd_destroy(crowd);
@@ -443,6 +500,7 @@ static void free_worker(worker *w) {
   free(w->who);
   free(w->rows);
   free(w->x);
+  free(w->plan);
 }
 
 void faro_crowd_destroy(faro_crowd *crowd) {
@@ -549,6 +607,9 @@ const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint
   memcpy(version, at, sizeof *version);
   return at + sizeof(body);
 }
+
+double faro_crowd_gap(const faro_crowd *crowd, size_t arm) { return faro_env_gap(crowd->world, arm); }
+double faro_crowd_uniform(const faro_crowd *crowd) { return uniform_gap(crowd->world); }
 
 const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd) { return crowd->secrets; }
 const unsigned char *faro_crowd_old(const faro_crowd *crowd) { return crowd->old_stale ? crowd->old : NULL; }

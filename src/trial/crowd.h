@@ -27,6 +27,13 @@ typedef struct faro_crowd_params {
   size_t listen;   /* number of secrets to remember, for searching the traffic */
 } faro_crowd_params;
 
+/* The world of these clients, at its beginning; the caller destroys it. */
+faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial,
+                             const faro_crowd_params *params, uint64_t horizon,
+                             faro_error *error) FARO_WARN_UNUSED;
+/* The features of all arms, arm by arm. */
+void faro_crowd_rows(const faro_arms *arms, double *rows);
+
 faro_status faro_crowd_create(faro_crowd **crowd, const faro_trial *trial, const faro_crowd_params *params,
                               faro_error *error) FARO_WARN_UNUSED;
 void faro_crowd_destroy(faro_crowd *crowd);
@@ -66,6 +73,10 @@ uint64_t faro_crowd_counted(const faro_crowd *crowd, size_t shuffler, uint64_t v
 /* SEALED and DIRECT only: the acknowledged body `index` and its version; NULL if there are no
  * more. */
 const unsigned char *faro_crowd_body(const faro_crowd *crowd, size_t index, uint64_t *version);
+
+/* Where arms stay: the regret of playing this arm, or of playing at random, in each round. */
+double faro_crowd_gap(const faro_crowd *crowd, size_t arm);
+double faro_crowd_uniform(const faro_crowd *crowd);
 
 const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd);
 /* A report as it was sent, from a client that has reported again since; NULL if no client has. */

@@ -1,5 +1,8 @@
 /* demo_run: see the header. The clients of a batch report under the same policy and then wait for
- * the next one. So each batch can be checked by itself. */
+ * the next one. So each batch can be checked by itself.
+ *
+ * A campaign in phases ends when its learner says so. So that an open batch can be checked, one
+ * batch on the way is held up with one report less than it needs, while the checks are made. */
 #include "trial/demo_run.h"
 
 #include <inttypes.h>
@@ -20,9 +23,31 @@ typedef struct demo {
   faro_trial trial;
   faro_crowd *crowd;
   faro_sender *sender;
-  char *first; /* policy document of version 1 */
-  size_t first_length;
+  faro_document first, newest; /* policies: version 1, and the newest */
+  faro_plan_document *plan;    /* in phases: the newest one */
+  uint64_t released;           /* batches */
+  uint64_t copied;             /* of these, when the files were copied */
 } demo;
+
+static faro_status keep(faro_document *document, const faro_sent *sent, faro_error *error) {
+  char *bytes = malloc(sent->length);
+  if (!bytes) return faro_fail(error, FARO_MEMORY, "out of memory");
+  memcpy(bytes, sent->bytes, sent->length);
+  free(document->bytes);
+  *document = (faro_document){.bytes = bytes, .length = sent->length};
+  return FARO_OK;
+}
+
+/* In phases: the trial follows the plans as any party does. */
+static faro_status follow(demo *d, faro_error *error) {
+  const faro_campaign *c = &d->trial.campaign;
+  faro_plan_row row;
+  if (!d->plan) return FARO_OK;
+  faro_status status =
+      faro_plan_document_open(d->plan, d->newest.bytes, d->newest.length, d->trial.sign.public_key, error);
+  if (status == FARO_OK) status = faro_plan_check(c, d->plan, &row, error);
+  return status == FARO_OK ? faro_plans_add(c->plans, &row, error) : status;
+}
 
 /* Waits for the policy of a version and gives it to the crowd. */
 static faro_status next_policy(demo *d, uint64_t version, faro_error *error) {
@@ -39,13 +64,11 @@ static faro_status next_policy(demo *d, uint64_t version, faro_error *error) {
                        PATIENCE);
     faro_sleep(faro_sent_later(&sent));
   } while (sent.status != 200);
-  if (version == 1) {
-    d->first = malloc(sent.length);
-    d->first_length = sent.length;
-    if (!d->first) return faro_fail(error, FARO_MEMORY, "out of memory");
-    memcpy(d->first, sent.bytes, sent.length);
-  }
-  return faro_crowd_policy(d->crowd, sent.bytes, sent.length, version, error);
+  faro_status status = version == 1 ? keep(&d->first, &sent, error) : FARO_OK;
+  if (status == FARO_OK) status = keep(&d->newest, &sent, error);
+  if (status == FARO_OK) status = follow(d, error);
+  if (status == FARO_OK) status = faro_crowd_policy(d->crowd, sent.bytes, sent.length, version, error);
+  return status;
 }
 
 /* Lets clients send this many reports and waits for all answers. */
@@ -82,22 +105,90 @@ static faro_status play(demo *d, faro_error *error) {
   /* One report less than a batch: these must not leave the shuffler. */
   const uint64_t last = faro_campaign_size(&d->trial.campaign, 0, d->params->rounds);
   if (status == FARO_OK) status = report(d, last - 1, error);
+  d->released = d->params->rounds;
   return status;
 }
 
-static void check_running(demo *d) {
-  const uint64_t rounds = d->params->rounds;
+static void check_running(demo *d, uint64_t rounds) {
   const faro_tally t = faro_crowd_tally(d->crowd, 0);
   uint64_t refused = 0;
   for (int i = FARO_VERDICT_CAMPAIGN; i < FARO_VERDICT_COUNT; i++) refused += t.answers[i];
   faro_checks_add(d->list, 'a', "no report of an honest client was refused", refused == 0,
                   "%" PRIu64 " refused, %" PRIu64 " sent again", refused, t.retries);
   faro_check_counters(d->list, &d->trial, d->crowd, rounds, false);
-  faro_check_refusals(d->list, &d->trial, d->crowd, d->first, d->first_length);
+  faro_check_refusals(d->list, &d->trial, d->crowd, &d->first,
+                      faro_trial_averages(&d->trial.params) ? &d->newest : NULL);
   faro_check_counters(d->list, &d->trial, d->crowd, rounds, true);
   faro_check_ledger(d->list, &d->trial, rounds);
   faro_check_processes(d->list, &d->trial);
   faro_check_snapshot(d->list, &d->trial);
+  d->copied = rounds;
+}
+
+/* Phases. */
+
+/* Whether enough has happened to check: a policy is old, and a report too, if clients send
+ * several. */
+static bool is_ripe(const demo *d) {
+  return d->plan->version > 2 && (faro_trial_averages(&d->trial.params) || faro_crowd_old(d->crowd));
+}
+
+static faro_status fill_batch(demo *d, bool *checked, faro_error *error) {
+  const bool now = !*checked && is_ripe(d);
+  const uint64_t size = d->plan->size;
+  faro_status status = report(d, now ? size - 1 : size, error);
+  if (status != FARO_OK || !now) return status;
+  check_running(d, d->plan->version - 1);
+  *checked = true;
+  return report(d, 1, error);
+}
+
+/* Shows a phase, from version `from` on, that has ended; or the end of the campaign. */
+static void show_phase(const demo *d, uint64_t from, uint64_t phase, double seconds) {
+  faro_demo_step step = {.version = d->plan->version - 1,
+                         .seconds = seconds,
+                         .phase = phase,
+                         .left = d->plan->left,
+                         .best = d->plan->best};
+  for (uint64_t v = from; v < d->plan->version; v++) {
+    const faro_tally t = faro_crowd_tally(d->crowd, v);
+    step.reports += t.reports;
+    step.reward += t.reward;
+    step.regret += t.regret;
+    step.uniform += t.uniform;
+  }
+  const double n = step.reports > 0 ? (double)step.reports : 1;
+  step.reward /= n;
+  step.regret /= n;
+  step.uniform /= n;
+  if (step.reports == 0) {
+    step.regret = faro_crowd_gap(d->crowd, (size_t)d->plan->best);
+    step.uniform = faro_crowd_uniform(d->crowd);
+  }
+  if (d->view->stepped) d->view->stepped(d->view->context, &step);
+}
+
+static faro_status play_phases(demo *d, faro_error *error) {
+  bool checked = false;
+  uint64_t from = 1;
+  double start = faro_clock();
+  faro_status status = next_policy(d, 1, error);
+  while (status == FARO_OK && d->plan->size > 0) {
+    const uint64_t phase = d->plan->phase;
+    status = stopped(d) ? faro_fail(error, FARO_INTERRUPTED, "interrupted") : fill_batch(d, &checked, error);
+    if (status == FARO_OK) status = next_policy(d, d->plan->version + 1, error);
+    if (status != FARO_OK || (d->plan->phase == phase && d->plan->size > 0)) continue;
+    show_phase(d, from, phase, faro_clock() - start);
+    from = d->plan->version;
+    start = faro_clock();
+  }
+  if (status != FARO_OK) return status;
+  show_phase(d, from, d->plan->phase, 0);
+  d->released = d->plan->version - 1;
+  if (!checked)
+    faro_checks_add(d->list, 'a', "an open batch was checked", false,
+                    "the campaign was over after %" PRIu64 " batches: use more clients", d->released);
+  return FARO_OK;
 }
 
 /* Shufflers first: a batch that they sent too early could still arrive. */
@@ -118,7 +209,7 @@ static void stop_roles(demo *d) {
 
 static faro_status check_after(demo *d, faro_error *error) {
   faro_record *record = NULL;
-  const uint64_t rounds = d->params->rounds;
+  const uint64_t rounds = d->released;
   const faro_status status = faro_record_create(&record, &d->trial, error);
   if (status != FARO_OK) {
     faro_checks_add(d->list, 'b', "what was sent to the analyzer is valid", false, "%s", error->message);
@@ -126,7 +217,7 @@ static faro_status check_after(demo *d, faro_error *error) {
   }
   faro_check_record(d->list, &d->trial, record, d->crowd, rounds, true);
   faro_check_replay(d->list, &d->trial, record, d->crowd, rounds);
-  faro_check_files(d->list, &d->trial, record);
+  faro_check_files(d->list, &d->trial, record, d->copied);
   faro_check_traffic(d->list, &d->trial, d->crowd);
   faro_record_destroy(record);
   return FARO_OK;
@@ -138,8 +229,8 @@ static faro_status stage(demo *d, faro_error *error) {
   if (status == FARO_OK) status = faro_crowd_create(&d->crowd, &d->trial, &d->params->crowd, error);
   if (status != FARO_OK) return status;
   if (d->view->began) d->view->began(d->view->context, &d->trial);
-  status = play(d, error);
-  if (status == FARO_OK) check_running(d);
+  status = d->plan ? play_phases(d, error) : play(d, error);
+  if (status == FARO_OK && !d->plan) check_running(d, d->released);
   faro_crowd_stop(d->crowd);
   if (status != FARO_OK) return status;
   if (d->view->hold) d->view->hold(d->view->context, &d->trial);
@@ -147,17 +238,38 @@ static faro_status stage(demo *d, faro_error *error) {
   return check_after(d, error);
 }
 
+/* In phases everybody knows the arms, so they are made before the settings are written. */
+static faro_status find_arms(demo *d, double **features, faro_error *error) {
+  const faro_trial_params *trial = &d->params->trial;
+  faro_env *world = NULL;
+  d->plan = calloc(1, sizeof *d->plan);
+  *features = calloc(trial->arms * trial->dimension, sizeof **features);
+  if (!d->plan || !*features) return faro_fail(error, FARO_MEMORY, "out of memory");
+  const faro_status status =
+      faro_crowd_world(&world, trial, &d->params->crowd, faro_trial_horizon(trial), error);
+  if (status == FARO_OK) faro_crowd_rows(faro_env_arms(world), *features);
+  faro_env_destroy(world);
+  return status;
+}
+
 faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *view, faro_checks *list,
                           faro_error *error) {
   demo d = {.params = params, .view = view, .list = list};
   faro_trial_params trial = params->trial;
+  double *features = NULL;
   trial.batches = params->rounds + 1;
-  faro_status status = faro_trial_create(&d.trial, &trial, error);
-  if (status != FARO_OK) return status;
-  status = stage(&d, error);
-  faro_crowd_destroy(d.crowd);
-  faro_sender_destroy(d.sender);
-  free(d.first);
-  faro_trial_destroy(&d.trial);
+  faro_status status = faro_trial_in_phases(&trial) ? find_arms(&d, &features, error) : FARO_OK;
+  trial.features = features;
+  if (status == FARO_OK) status = faro_trial_create(&d.trial, &trial, error);
+  if (status == FARO_OK) {
+    status = stage(&d, error);
+    faro_crowd_destroy(d.crowd);
+    faro_sender_destroy(d.sender);
+    faro_trial_destroy(&d.trial);
+  }
+  free(d.first.bytes);
+  free(d.newest.bytes);
+  free(d.plan);
+  free(features);
   return status;
 }

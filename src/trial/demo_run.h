@@ -7,16 +7,19 @@
 typedef struct faro_demo_params {
   faro_trial_params trial;
   faro_crowd_params crowd;
-  uint64_t rounds;        /* batches to release; one more is started and must not be sent */
+  /* Batches to release; one more is started and must not be sent. In phases the learner decides,
+   * and a batch is held up on the way. */
+  uint64_t rounds;
   bool (*stopping)(void); /* polled between batches; NULL: never */
 } faro_demo_params;
 
-/* Progress of the demo, one batch at a time. */
+/* Progress of the demo, one batch at a time; in phases, one phase at a time. */
 typedef struct faro_demo_step {
   uint64_t version;               /* version of the policy in use */
-  uint64_t reports;               /* reports in its batch */
+  uint64_t reports;               /* reports in its batch; 0: the campaign is over, and this is its end */
   double seconds;                 /* until the next policy was published */
   double reward, regret, uniform; /* means per report; uniform: the regret of choosing at random */
+  uint64_t phase, left, best;     /* in phases: from 1; arms in play; the arm that looks best */
 } faro_demo_step;
 
 typedef struct faro_demo_view {

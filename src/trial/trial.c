@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <faro/eliminator.h>
+
 #include "base/clock.h"
 #include "release/schedule.h"
 #include "service/analyzer/campaign_create.h"
@@ -103,7 +105,21 @@ static faro_status check_campaign(const faro_trial *trial, faro_error *error) {
   return status;
 }
 
+static const faro_learner_kind *learner_of(const faro_trial_params *params) {
+  return params->learner ? faro_learner_find(params->learner) : NULL;
+}
+
+bool faro_trial_in_phases(const faro_trial_params *params) {
+  const faro_learner_kind *kind = learner_of(params);
+  return kind && kind->protocol == FARO_PROTOCOL_ELIMINATOR;
+}
+
+bool faro_trial_averages(const faro_trial_params *params) {
+  return faro_trial_in_phases(params) && faro_eliminator_kind_asks_clients(learner_of(params));
+}
+
 uint64_t faro_trial_horizon(const faro_trial_params *params) {
+  if (faro_trial_in_phases(params)) return params->horizon;
   const faro_release_kind *kind = faro_release_kind_find(params->release);
   const faro_schedule_rule rule = {.batch = params->batch,
                                    .largest = params->largest,
@@ -144,6 +160,7 @@ void faro_trial_destroy(faro_trial *trial) {
   if (trial->tokens) sodium_memzero(trial->tokens, (trial->params.clients + 1) * FARO_TOKEN_BYTES);
   free(trial->tokens);
   free(trial->document);
+  faro_plans_destroy(trial->campaign.plans);
   sodium_memzero(trial, sizeof *trial);
 }
 
@@ -190,6 +207,8 @@ static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
     if (trial->document) memcpy(trial->document, sent.bytes, sent.length);
     else status = faro_fail(error, FARO_MEMORY, "out of memory");
   }
+  if (status == FARO_OK && faro_campaign_in_phases(&trial->campaign))
+    status = faro_plans_create(&trial->campaign.plans, FARO_PLANS_MAX, error);
   faro_sender_destroy(sender);
   return status;
 }

@@ -26,6 +26,11 @@ typedef struct faro_trial_params {
   double epsilon, delta, honest;
   double norm, low, high;
   size_t keep; /* bytes that each relay records */
+  /* Learners that work in phases only. */
+  const double *features; /* features of all arms, arm by arm */
+  uint64_t horizon;
+  uint64_t reports;     /* of all clients, if they report once; 0: the horizon */
+  double noise, spread; /* 0: the analyzer's defaults */
 } faro_trial_params;
 
 enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
@@ -51,7 +56,10 @@ typedef struct faro_trial {
   size_t document_length;
 } faro_trial;
 
-/* Reports in all batches. */
+/* Whether the learner works in phases, and whether its clients report averages. */
+bool faro_trial_in_phases(const faro_trial_params *params);
+bool faro_trial_averages(const faro_trial_params *params);
+/* Reports in all batches; in phases, the horizon. */
 uint64_t faro_trial_horizon(const faro_trial_params *params);
 /* Creates the folder, keys, tokens, settings and relays. */
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params,

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <faro/eliminator.h>
+
 #include "base/text.h"
 
 static void add_address(const faro_trial *trial, size_t role, const char *key, faro_text *out) {
@@ -32,6 +34,14 @@ static faro_status add_shuffler(const faro_trial *trial, size_t role, faro_text 
   return FARO_OK;
 }
 
+static void add_phases(const faro_trial_params *p, faro_text *out) {
+  faro_text_add(out, "  features: %s/features\n", p->directory);
+  if (p->largest) faro_text_add(out, "  largest: %" PRIu64 "\n", p->largest);
+  if (p->reports) faro_text_add(out, "  clients: %" PRIu64 "\n", p->reports);
+  if (p->noise > 0) faro_text_add(out, "  noise: %.17g\n", p->noise);
+  if (p->spread > 0) faro_text_add(out, "  spread: %.17g\n", p->spread);
+}
+
 static void add_campaign(const faro_trial_params *p, faro_text *out) {
   faro_text_add(
       out,
@@ -41,6 +51,7 @@ static void add_campaign(const faro_trial_params *p, faro_text *out) {
       p->dimension, p->norm, p->low, p->high, p->arms, p->release, p->epsilon, p->delta,
       faro_trial_horizon(p), p->batch, p->honest, p->contributions ? "user" : "event");
   if (p->learner) faro_text_add(out, "  learner: %s\n", p->learner);
+  if (faro_trial_in_phases(p)) add_phases(p, out);
   if (p->growth > 1) faro_text_add(out, "  growth: %.17g\n", p->growth);
   if (p->growth > 1 && p->largest) faro_text_add(out, "  largest: %" PRIu64 "\n", p->largest);
   if (p->contributions) faro_text_add(out, "  contributions: %" PRIu64 "\n", p->contributions);
@@ -53,6 +64,8 @@ static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error 
   add_file(trial, 0, "seal", ".seal.secret", out);
   if (trial->roles == 1) faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
   add_campaign(&trial->params, out);
+  if (faro_trial_averages(&trial->params)) /* each phase asks as many clients as a batch has */
+    faro_text_add(out, "settings:\n  - {name: clients, value: %d}\n", (int)FARO_CLIENTS_FIXED);
   if (trial->roles > 1) faro_text_add(out, "shufflers:\n");
   faro_status status = FARO_OK;
   for (size_t role = 1; role < trial->roles && status == FARO_OK; role++)
@@ -70,6 +83,13 @@ static void shuffler(const faro_trial *trial, size_t role, faro_text *out) {
   faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
 }
 
+/* A line for each arm. */
+static void features(const faro_trial_params *p, faro_text *out) {
+  for (size_t a = 0; a < p->arms; a++)
+    for (size_t i = 0; i < p->dimension; i++)
+      faro_text_add(out, "%.17g%s", p->features[a * p->dimension + i], i + 1 < p->dimension ? " " : "\n");
+}
+
 static faro_status save(const char *path, faro_text *text, faro_error *error) {
   FILE *file = text->failed ? NULL : fopen(path, "w");
   const bool written = file && fwrite(text->data, 1, text->length, file) == text->length;
@@ -85,6 +105,11 @@ faro_status faro_trial_write_settings(const faro_trial *trial, size_t role, faro
   faro_status status = role == 0 ? analyzer(trial, &text, error) : FARO_OK;
   if (role > 0) shuffler(trial, role, &text);
   if (status == FARO_OK) status = save(faro_trial_file(trial, role, ".yaml", path), &text, error);
+  faro_text_clear(&text);
+  if (status != FARO_OK || role > 0 || !trial->params.features) return status;
+  snprintf(path, sizeof path, "%s/features", trial->params.directory);
+  features(&trial->params, &text);
+  status = save(path, &text, error);
   faro_text_clear(&text);
   return status;
 }

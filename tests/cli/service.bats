@@ -230,6 +230,46 @@ logged() {
   version 2
 }
 
+# The value of a header of an answer: header NAME
+header() { sed -n "s/^$1: \(.*\)\r\$/\1/p" <<<"$output"; }
+
+@test "analyzer: says how long its documents may be kept" {
+  campaign
+  role analyzer analyzer "$T/analyzer.yaml"
+  local path tag
+  for path in /v1/campaign /v1/policy; do
+    run get "$analyzer_url" "$path"
+    [[ $(header Cache-Control) =~ ^public,\ max-age=[1-9] ]]
+    tag=$(header ETag)
+    [ -n "$tag" ]
+    run get "$analyzer_url" "$path" "If-None-Match: $tag"
+    has "$output" "HTTP/1.1 304 "
+    run get "$analyzer_url" "$path" 'If-None-Match: "other"'
+    has "$output" "HTTP/1.1 200 "
+  done
+  run get "$analyzer_url" "/v1/ledger"
+  [[ $(header Cache-Control) =~ ^public,\ max-age=[1-9] ]]
+  role shuffler shuffler "$T/shuffler.yaml"
+  round 1 0.5
+  round 2 0.5
+  version 2
+  run get "$analyzer_url" /v1/policy?after=1 # an answer to somebody who may have waited
+  [ "$(header Cache-Control)" = no-store ]
+  run get "$analyzer_url" /v1/ledger # another one than before
+  has "$output" '"charged":1'
+  run get "$analyzer_url" /v1/status.json
+  [ "$(header Cache-Control)" = no-store ]
+}
+
+# A clock that is set must not delay anybody: waits go by CLOCK_MONOTONIC.
+@test "service: no wait goes by the wall clock" {
+  run grep -rnE 'pthread_cond_timedwait|pthread_mutex_timedlock|sem_timedwait|clock(wait|_nanosleep).*CLOCK_REALTIME' src/service src/trial
+  [ "$status" -eq 1 ] || {
+    echo "$output"
+    return 1
+  }
+}
+
 # Status 4: the units restart it until there is room, however long that takes.
 @test "shuffler: a start on a full disk fails for now, and loses nothing" {
   campaign
@@ -743,8 +783,50 @@ line() {
   done
   faro 2 demo --clients 80 --growth 2 --largest 81
   has "$stderr" "--largest must be at most the number of clients, 80 (got 81)"
-  faro 2 demo --learner pe
-  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform (got pe"
+  faro 2 demo --learner rs-glm
+  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, hanna"
+}
+
+@test "demo: clients' averages, in phases" {
+  faro 0 demo --learner dpe --clients 100 --threads 4 --epsilon 8 --post 2
+  has "$output" "100 clients, dpe behind shuffle-bits, batches of 10 to 100;"
+  has "$output" "claim computed again: verified"
+  has "$output" "is played for good"
+  has "$output" "a client's second report is refused"
+  not grep -q FAILED <<<"$output"
+}
+
+@test "demo: learners in phases, and linucb, whatever the release" {
+  slow_test
+  local pair
+  for pair in "pe shuffle-bits" "pe central-bits" "pe local-bits" "pe shuffle-response" "hanna shuffle-bits" \
+    "hanna shuffle-gaussian" "dpe shuffle-bits" "dpe local-gaussian" "dpe local-response" "dpe shuffle-gaussian"; do
+    faro 0 demo --clients 400 --threads 8 --epsilon 4 --learner "${pair% *}" --release "${pair#* }"
+    has "$output" "400 clients, ${pair/ / behind }, batches of"
+    has "$output" "is played for good"
+    not grep -q FAILED <<<"$output"
+  done
+  faro 0 demo --clients 400 --learner linucb
+  not grep -q FAILED <<<"$output"
+}
+
+@test "demo: learners in phases find the best arm" {
+  slow_test
+  faro 0 demo --learner pe --threads 8
+  has "$output" "arm 4 is played for good: regret 0.0000"
+  faro 0 demo --learner dpe --threads 8
+  has "$output" "arm 4 is played for good: regret 0.0000"
+}
+
+@test "demo: what learners in phases do not take is refused" {
+  faro 2 demo --learner pe --environment linear-adversarial
+  has "$stderr" "--environment must be linear-fixed or linear-population for learner pe (got linear-adversarial)"
+  faro 2 demo --learner dpe --environment linear-fixed
+  has "$stderr" "--environment must be linear-population for learner dpe (got linear-fixed)"
+  faro 2 demo --learner pe --growth 2
+  has "$stderr" "--growth is not for learner pe"
+  faro 3 demo --learner pe --release central-tree --clients 100
+  has "$stderr" "release.kind must be one of central-bits, shuffle-bits, shuffle-gaussian, shuffle-response, local-gaussian, local-response, local-bits in a campaign in phases"
 }
 
 @test "demo: its help lists every release that can be deployed" {

@@ -498,7 +498,7 @@ static faro_status check(run *r, faro_error *error) {
   if (status != FARO_OK) return status;
   faro_check_record(&r->list, &r->trial, record, r->crowd, batches, false);
   faro_check_replay(&r->list, &r->trial, record, r->crowd, batches);
-  faro_check_files(&r->list, &r->trial, record);
+  faro_check_files(&r->list, &r->trial, record, UINT64_MAX);
   faro_record_destroy(record);
   return FARO_OK;
 }

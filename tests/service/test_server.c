@@ -518,6 +518,31 @@ static void test_http__a_refusal_can_be_read_after_sending(void **state) {
   end(&w);
 }
 
+/* What the sender has already is not sent again; only what a handler allows may be kept. */
+static void test_http__conditional_requests_are_answered_shortly(void **state) {
+  (void)state;
+  static const struct {
+    const char *header, *begins;
+  } cases[] = {{"", "HTTP/1.1 200 "},
+               {"If-None-Match: \"y\"\r\n", "HTTP/1.1 200 "},
+               {"If-None-Match: \"x\"\r\n", "HTTP/1.1 304 "},
+               {"If-None-Match: \"y\", W/\"x\"\r\n", "HTTP/1.1 304 "},
+               {"If-None-Match: *\r\n", "HTTP/1.1 304 "}};
+  world w;
+  begin(&w);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[256], answer[1024];
+    const int to = connect_to(&w);
+    snprintf(text, sizeof text, "GET /version HTTP/1.1\r\nHost: x\r\n%s\r\n", cases[i].header);
+    say(to, text);
+    if (strncmp(hear(to, LONG, answer), cases[i].begins, 13) != 0) fail_msg("%s%s", cases[i].header, answer);
+    assert_non_null(strstr(answer, "ETag: \"x\""));
+    assert_non_null(strstr(answer, "Cache-Control: no-store"));
+    close(to);
+  }
+  end(&w);
+}
+
 /* The target of a request: a whole URL is its path; %00 does not end it. */
 static void test_http__targets_are_taken_whole(void **state) {
   (void)state;
@@ -1269,6 +1294,7 @@ int main(void) {
       cmocka_unit_test(test_limiter__counts_for_each_name_by_itself),
       cmocka_unit_test(test_http__a_refusal_can_be_read_after_sending),
       cmocka_unit_test(test_http__targets_are_taken_whole),
+      cmocka_unit_test(test_http__conditional_requests_are_answered_shortly),
       cmocka_unit_test(test_http__bodies_share_a_room),
       cmocka_unit_test(test_http__small_bodies_take_no_room),
       cmocka_unit_test(test_http__who_may_not_send_hears_it_at_once),

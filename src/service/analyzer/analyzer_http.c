@@ -1,4 +1,5 @@
 /* analyzer_http: the analyzer's routes and their handlers. analyzer_role.h lists them. */
+#include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,13 @@
 #include "service/role/log.h"
 #include "wire/bytes.h"
 
-static const double WAIT = 30; /* seconds that a request for a policy waits */
-enum { PAUSE = 30 };           /* seconds after which to come back to a campaign that is paused */
+static const double WAIT = 30;   /* seconds that a request for a policy waits */
+enum { PAUSE = 30 };             /* seconds after which to come back to a campaign that is paused */
+static const double KEPT = 0.25; /* seconds that a status is given out again */
+
+/* Documents are signed, so anybody may keep and pass on copies (docs/protocol.md). */
+static const char LONG_LIVED[] = "public, max-age=3600";
+static const char SHORT_LIVED[] = "public, max-age=5, must-revalidate";
 
 bool faro_analyzer_takes(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
@@ -65,21 +71,30 @@ static void handle_batches(void *context, faro_http_request *request) {
   if (!room) faro_http_refuse(request, 503, "too many batches at once");
 }
 
-static void reply_document(faro_http_request *request, const faro_blob *document) {
+/* Its tag is a hash of its bytes. */
+static void reply_document(faro_http_request *request, const faro_blob *document, const char *cache) {
+  enum { HASH = crypto_generichash_BYTES_MIN };
+  unsigned char hash[HASH];
+  char etag[2 * HASH + 3] = "\"";
+  crypto_generichash(hash, sizeof hash, document->bytes, document->length, NULL, 0);
+  (void)faro_hex_write(hash, sizeof hash, etag + 1);
+  memcpy(etag + 1 + 2 * HASH, "\"", 2);
   const faro_http_answer answer = {.status = 200,
                                    .type = "text/plain; charset=utf-8",
                                    .bytes = document->bytes,
-                                   .length = document->length};
+                                   .length = document->length,
+                                   .etag = etag,
+                                   .cache = cache};
   faro_http_reply(request, &answer);
 }
 
 static void handle_campaign(void *context, faro_http_request *request) {
-  reply_document(request, &((const faro_analyzer *)context)->document);
+  reply_document(request, &((const faro_analyzer *)context)->document, LONG_LIVED);
 }
 
 static void handle_move(void *context, faro_http_request *request) {
   const faro_analyzer *a = context;
-  if (a->move.bytes) reply_document(request, &a->move);
+  if (a->move.bytes) reply_document(request, &a->move, SHORT_LIVED);
   else faro_http_refuse(request, 404, "the campaign has not moved");
 }
 
@@ -109,7 +124,8 @@ static void handle_policy(void *context, faro_http_request *request) {
                                      .type = "text/plain; charset=utf-8",
                                      .bytes = newer ? served->policy : "",
                                      .length = newer ? served->length : 0,
-                                     .etag = served->etag};
+                                     .etag = served->etag,
+                                     .cache = after == 0 ? SHORT_LIVED : NULL};
     faro_http_reply(request, &answer);
   } else wait = true;
   pthread_mutex_unlock(&served->mutex);
@@ -128,6 +144,33 @@ static void reply_json(faro_http_request *request, faro_status status, json_t *j
   json_decref(json);
 }
 
+/* Answers are kept as text as long as they are the same for everybody. Call these under the
+ * reader's mutex. */
+
+static bool is_kept(const analyzer_kept *kept, const analyzer_kept *wanted, double now) {
+  return kept->text && kept->version == wanted->version && kept->from == wanted->from &&
+         kept->life == wanted->life && kept->healthy == wanted->healthy && now < kept->until;
+}
+
+static void keep(analyzer_kept *kept, const analyzer_kept *fresh, json_t *json) {
+  free(kept->text);
+  *kept = *fresh;
+  kept->text = faro_json_to_text(json);
+  json_decref(json);
+}
+
+static void reply_kept(faro_http_request *request, const analyzer_kept *kept, const char *etag,
+                       const char *cache) {
+  const faro_http_answer answer = {.status = 200,
+                                   .type = "application/json",
+                                   .bytes = kept->text,
+                                   .length = kept->text ? strlen(kept->text) : 0,
+                                   .etag = etag,
+                                   .cache = cache};
+  if (kept->text) faro_http_reply(request, &answer);
+  else faro_http_refuse(request, 503, "the state cannot be read now");
+}
+
 static void handle_ledger(void *context, faro_http_request *request) {
   faro_analyzer *a = context;
   faro_error error = {0};
@@ -137,10 +180,20 @@ static void handle_ledger(void *context, faro_http_request *request) {
     faro_http_refuse(request, 400, "from must be a whole number (a batch)");
     return;
   }
+  pthread_mutex_lock(&a->served.mutex);
+  const analyzer_kept wanted = {
+      .version = a->served.status.version, .life = a->served.life, .from = from, .until = INFINITY};
+  pthread_mutex_unlock(&a->served.mutex);
   pthread_mutex_lock(&a->reader.mutex);
-  const faro_status status = faro_ledger_json(a->reader.store, &a->campaign, from, &json, &error);
+  analyzer_kept *kept = &a->reader.ledger;
+  faro_status status = FARO_OK;
+  if (!is_kept(kept, &wanted, 0)) {
+    status = faro_ledger_json(a->reader.store, &a->campaign, from, &json, &error);
+    if (status == FARO_OK) keep(kept, &wanted, json);
+  }
+  if (status == FARO_OK) reply_kept(request, kept, NULL, SHORT_LIVED);
   pthread_mutex_unlock(&a->reader.mutex);
-  reply_json(request, status, json, &error);
+  if (status != FARO_OK) reply_json(request, status, NULL, &error);
 }
 
 static void reply_state(faro_analyzer *a, faro_http_request *request) {
@@ -180,14 +233,23 @@ static void handle_status(void *context, faro_http_request *request) {
   faro_analyzer *a = context;
   faro_error error = {0};
   json_t *json = NULL;
-  (void)faro_analyzer_is_healthy(a, false, NULL);
+  const bool healthy = faro_analyzer_is_healthy(a, false, NULL);
+  const double clock = faro_clock();
   pthread_mutex_lock(&a->served.mutex);
   const faro_analyzer_status now = a->served.status;
+  const analyzer_kept wanted = {
+      .version = now.version, .life = a->served.life, .healthy = healthy, .until = clock + KEPT};
   pthread_mutex_unlock(&a->served.mutex);
   pthread_mutex_lock(&a->reader.mutex);
-  const faro_status status = faro_analyzer_status_json(a->reader.store, &now, faro_clock(), &json, &error);
+  analyzer_kept *kept = &a->reader.status;
+  faro_status status = FARO_OK;
+  if (!is_kept(kept, &wanted, clock)) {
+    status = faro_analyzer_status_json(a->reader.store, &now, clock, &json, &error);
+    if (status == FARO_OK) keep(kept, &wanted, json);
+  }
+  if (status == FARO_OK) reply_kept(request, kept, NULL, NULL);
   pthread_mutex_unlock(&a->reader.mutex);
-  reply_json(request, status, json, &error);
+  if (status != FARO_OK) reply_json(request, status, NULL, &error);
 }
 
 static void handle_page(void *context, faro_http_request *request) {

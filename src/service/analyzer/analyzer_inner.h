@@ -64,10 +64,20 @@ typedef struct analyzer_worker {
   bool started;
 } analyzer_worker;
 
+/* An answer that is given out again, and what it was made for. */
+typedef struct analyzer_kept {
+  char *text; /* NULL: none */
+  uint64_t version, from;
+  faro_life life;
+  bool healthy;
+  double until; /* by faro_clock */
+} analyzer_kept;
+
 /* The handlers' connection to the database, one handler at a time. */
 typedef struct analyzer_reader {
   pthread_mutex_t mutex;
   faro_store *store;
+  analyzer_kept ledger, status;
 } analyzer_reader;
 
 typedef struct analyzer_metrics {

@@ -229,6 +229,8 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   faro_analyzer_stop_worker(a);
   faro_intake_destroy(a->intake);
   faro_store_close(a->reader.store);
+  free(a->reader.ledger.text);
+  free(a->reader.status.text);
   faro_applier_destroy(a->worker.applier);
   faro_plans_destroy(a->campaign.plans);
   faro_store_close(a->worker.store);

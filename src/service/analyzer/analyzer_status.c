@@ -105,6 +105,15 @@ static json_t *policy_json(const faro_analyzer_status *s, double now) {
   return json_pack("{sI so}", "version", (json_int_t)s->version, "seconds", seconds);
 }
 
+/* null without phases. `arms` of them are played now; `arm` is the only one, or null. */
+static json_t *plan_json(const faro_analyzer_status *s) {
+  if (s->plan.phase == 0) return json_null();
+  return json_pack("{sI sI sI sI sI so}", "phase", (json_int_t)s->plan.phase, "left",
+                   (json_int_t)s->plan.left, "best", (json_int_t)s->plan.best, "size",
+                   (json_int_t)s->plan.size, "arms", (json_int_t)s->plan.arms, "arm",
+                   s->plan.arms == 1 ? json_integer((json_int_t)s->plan.arm) : json_null());
+}
+
 static faro_status add_numbers(faro_store *store, const faro_analyzer_status *s, double now, json_t *json,
                                faro_error *error) {
   uint64_t waiting = 0;
@@ -144,12 +153,12 @@ faro_status faro_analyzer_status_json(faro_store *store, const faro_analyzer_sta
   }
   snprintf(faro, sizeof faro, "%s (commit %s)", faro_version(), faro_commit());
   json_t *made =
-      json_pack("{ss ss so so ss so so so s{sf sf sI} so so so}", "faro", faro, "state", state_of(s, now),
+      json_pack("{ss ss so so ss so so so so s{sf sf sI} so so so}", "faro", faro, "state", state_of(s, now),
                 "unwell", reasons_json(s->health), "shufflers", faro_peers_json(s->peers, s->campaign, now),
                 "signer", sodium_bin2hex(signer, sizeof signer, s->signer, FARO_KEY_BYTES), "campaign",
                 campaign_json(s->campaign), "claim", faro_ledger_claim(&s->campaign->claim), "policy",
-                policy_json(s, now), "spent", "epsilon", last.epsilon, "delta", last.delta, "rounds",
-                (json_int_t)last.rounds, "curve", curve, "ledger", rows, "life", life);
+                policy_json(s, now), "plan", plan_json(s), "spent", "epsilon", last.epsilon, "delta",
+                last.delta, "rounds", (json_int_t)last.rounds, "curve", curve, "ledger", rows, "life", life);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the status");
   status = add_numbers(store, s, now, made, error);
   if (status == FARO_OK) *json = made;

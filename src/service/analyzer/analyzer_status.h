@@ -25,6 +25,11 @@ typedef struct faro_analyzer_status {
   const unsigned char *signer; /* the key to pin */
   double constant;             /* NAN: none */
   uint64_t version;            /* version of the published policy */
+  struct {
+    uint64_t phase, best, left, size; /* as in faro_plan_document; phase 0: the campaign has no phases */
+    size_t arms;
+    uint64_t arm; /* the first of those that are played */
+  } plan;
   faro_life life;
   faro_health *health;
   faro_peers *peers;

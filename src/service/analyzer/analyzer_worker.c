@@ -16,6 +16,18 @@ static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and betwee
 
 /* Publishing. */
 
+static void set_plan(const faro_analyzer *a, faro_analyzer_status *status) {
+  const faro_plan_row *row = NULL;
+  const faro_plan_document *plan = faro_learning_plan(faro_applier_learning(a->worker.applier), &row);
+  if (!plan) return;
+  status->plan.phase = plan->phase;
+  status->plan.best = plan->best;
+  status->plan.left = plan->left;
+  status->plan.size = plan->size;
+  status->plan.arms = plan->arms;
+  status->plan.arm = plan->play[0].arm;
+}
+
 faro_status faro_analyzer_publish(faro_analyzer *a, bool news, faro_error *error) {
   const faro_applier_view view = faro_applier_snapshot(a->worker.applier);
   char *policy = malloc(view.length);
@@ -30,6 +42,7 @@ faro_status faro_analyzer_publish(faro_analyzer *a, bool news, faro_error *error
   served->policy = policy;
   served->length = view.length;
   served->status.version = view.version;
+  set_plan(a, &served->status);
   snprintf(served->etag, sizeof served->etag, "\"%" PRIu64 "\"", view.version);
   if (news) faro_rate_mark(&served->status.applied, faro_clock());
   if (news && !served->closing) faro_http_wake(a->http);

@@ -29,7 +29,7 @@ static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   snprintf(seconds, sizeof seconds, "%u", answer->retry_after ? answer->retry_after : CROWDED_RETRY);
   MHD_add_response_header(response, "Content-Type",
                           answer->type ? answer->type : "text/plain; charset=utf-8");
-  MHD_add_response_header(response, "Cache-Control", "no-store");
+  MHD_add_response_header(response, "Cache-Control", answer->cache ? answer->cache : "no-store");
   MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
   if (answer->policy) MHD_add_response_header(response, "Content-Security-Policy", answer->policy);
   if (answer->etag) MHD_add_response_header(response, "ETag", answer->etag);
@@ -41,8 +41,19 @@ static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   r->status = answer->status;
 }
 
+/* Whether the sender has what this tag names (RFC 9110, 13.1.2). The header is a list of tags; a
+ * cache may have marked them as weak. No tag of ours is part of another, because of its quotes. */
+static bool has_already(const faro_http_request *r, const char *etag) {
+  const char *known = etag && !r->suspended ? faro_http_header(r, "If-None-Match") : NULL;
+  return known && (strcmp(known, "*") == 0 || strstr(known, etag));
+}
+
 void faro_http_reply(faro_http_request *request, const faro_http_answer *answer) {
-  set_answer(request, answer);
+  faro_http_answer short_answer = *answer;
+  short_answer.status = 304;
+  short_answer.length = 0;
+  const bool known = answer->status == 200 && has_already(request, answer->etag);
+  set_answer(request, known ? &short_answer : answer);
   if (request->suspended) MHD_resume_connection(request->connection); /* the request is no longer ours */
 }
 

@@ -140,7 +140,8 @@ typedef struct faro_http_answer {
   const char *type; /* NULL: text/plain */
   const void *bytes;
   size_t length;
-  const char *etag;     /* or NULL */
+  const char *etag;     /* or NULL; a request that names it (If-None-Match) is answered 304 instead of 200 */
+  const char *cache;    /* Cache-Control; NULL: no-store */
   const char *policy;   /* Content-Security-Policy for pages, or NULL */
   unsigned retry_after; /* seconds; 0: no such header */
 } faro_http_answer;
