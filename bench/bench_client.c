@@ -69,8 +69,12 @@ static void open_bench(bench *b, const char *kind, size_t shufflers, uint64_t ba
   faro_error error = {0};
   *b = (bench){0};
   write_documents(b, kind, shufflers, batch);
-  const faro_client_params settings = {
-      .signer = b->sign.public_key, .token = token, .epsilon = 1, .delta = 1e-6, .trust = "joint"};
+  const faro_client_params settings = {.signer = b->sign.public_key,
+                                       .token = token,
+                                       .epsilon = 1,
+                                       .delta = 1e-6,
+                                       .trust = "joint",
+                                       .honest = 1};
   check(faro_client_open(&b->client, &settings, &error), &error);
   check(faro_client_campaign(b->client, b->document, b->document_length, &error), &error);
   check(faro_client_policy(b->client, b->policy, b->policy_length, &error), &error);

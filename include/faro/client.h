@@ -47,7 +47,8 @@ typedef struct faro_client_params {
   const char *trust;     /* weakest model: "local", "shuffle", "concurrent" or "joint" */
   bool user_level;       /* the claim must cover all rounds of a user */
   /* Greatest share of a batch whose noise the claim may count on, if the noise is that of others
-   * (trust shuffle and concurrent); 0: any. */
+   * (trust shuffle and concurrent). 1 accepts any campaign, even one that counts on everybody in a
+   * batch. 0: 0.95, or any if the campaign was joined before. */
   double honest;
   bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
 
@@ -120,6 +121,13 @@ FARO_API faro_status faro_client_report(faro_client *client, const double *featu
 FARO_API faro_status faro_client_report_late(faro_client *client, uint64_t chosen, const double *features,
                                              double reward, unsigned char *out, size_t *parts,
                                              faro_error *error) FARO_WARN_UNUSED;
+
+/* Campaigns in rounds (generalised linear rewards) ask for a choice more than once: true if the
+ * newest policy belongs to the term in which the choice was made, and is newer; `chosen` is
+ * faro_client_version as it was then. Then report_late with the same features and reward answers
+ * it. Nobody has to: a client without such a choice, or whose reports are used up, goes on as
+ * ever. */
+FARO_API bool faro_client_again(const faro_client *client, uint64_t chosen);
 
 /* The address for part i of the last report: https://host:port/v1/reports. POST the part there as
  * it is, with Content-Type: application/octet-stream. Parts for the same address may be sent in one

@@ -81,8 +81,8 @@ typedef struct faro_queue_post {
 } faro_queue_post;
 
 /* The next part to send. Makes the next report if none is under way. There is nothing to send if no
- * reward waits, if the next report needs a newer policy, or if all parts that are left were answered
- * with AGAIN: then wait, and call faro_queue_again to have them handed out once more. */
+ * reward waits, if the next report needs a newer policy, or if all parts that are left were
+ * answered with AGAIN: then wait, and call faro_queue_again to have them handed out once more. */
 FARO_API faro_status faro_queue_next(faro_queue *queue, faro_client *client, faro_queue_post *post,
                                      faro_error *error) FARO_WARN_UNUSED;
 /* The answer to the part that was handed out last, as faro_client_replies takes it. *reply says

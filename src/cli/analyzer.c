@@ -64,12 +64,14 @@ static void print_noise(const faro_campaign *c, const faro_release *release) {
   const size_t length = phases ? (size_t)c->phases.numbers : c->contribution.length;
   for (size_t i = 0; i < length; i++) all = fmax(all, made.scale[i]);
   if (made.ratio > 0) all *= made.ratio;
-  const double noise = even && !phases ? all / sqrt((double)c->batches) : all;
+  const bool rounds = faro_campaign_in_rounds(c);
+  const double noise = even && !phases && !rounds ? all / sqrt((double)c->batches) : all;
   const double influence = faro_release_influence(release);
   printf("noise: standard deviation %.4g in each entry of %s; a report adds at most %.4g\n", noise,
-         phases ? "the sum of the smallest batch, of rewards scaled to [-1/2, 1/2]"
-         : even ? "a batch's sum"
-                : "a published sum",
+         phases   ? "the sum of the smallest batch, of rewards scaled to [-1/2, 1/2]"
+         : rounds ? "the sum of the first round"
+         : even   ? "a batch's sum"
+                  : "a published sum",
          phases ? 0.5 : c->contribution.entry);
   printf("influence: a malicious client changes an entry by at most %.4g per batch, %.2g times that noise\n",
          influence, influence / noise);
@@ -97,6 +99,21 @@ static void print_phases(const faro_campaign *c) {
          whole(tokens > c->params.largest ? tokens : c->params.largest));
 }
 
+static void print_rounds(const faro_campaign *c) {
+  uint64_t most = 0;
+  printf("rounds: %zu term%s of %llu round%s each; reports in a round:", c->rounds.terms,
+         c->rounds.terms == 1 ? "" : "s", whole(c->rounds.fits + 1), c->rounds.fits == 0 ? "" : "s");
+  for (size_t i = 0; i < c->rounds.terms; i++) {
+    printf("%s %llu", i > 0 ? "," : "", whole(c->rounds.term[i].size));
+    most = c->rounds.term[i].size > most ? c->rounds.term[i].size : most;
+  }
+  const uint64_t once = c->claim.level == FARO_LEVEL_USER ? c->claim.contributions : 0;
+  const uint64_t all = faro_campaign_reports(c, c->batches);
+  const uint64_t tokens = once > 0 ? (all + once - 1) / once : 0;
+  printf("\ntokens: at least %llu clients must have one, or the last rounds wait for ever\n",
+         whole(tokens > most ? tokens : most));
+}
+
 /* Refuses everything that a start would refuse, except a port in use. */
 static int check(const faro_analyzer_settings *settings, const char *path) {
   faro_error error = {0};
@@ -109,9 +126,11 @@ static int check(const faro_analyzer_settings *settings, const char *path) {
   printf("%s: campaign %s: %s behind %s, ", path, c.id, c.learner, c.release->name);
   if (faro_campaign_in_phases(&c)) printf("in phases, batches of %llu", whole(c.params.batch));
   else printf("%llu batch%s of %llu", whole(c.batches), c.batches == 1 ? "" : "es", whole(c.params.batch));
-  if (grows(&c) || faro_campaign_in_phases(&c)) printf(" to %llu", whole(faro_campaign_largest(&c)));
+  if (grows(&c) || faro_campaign_in_phases(&c) || faro_campaign_in_rounds(&c))
+    printf(" to %llu", whole(faro_campaign_largest(&c)));
   printf(" reports%s\n", known ? "; it is in the database" : "");
   if (faro_campaign_in_phases(&c)) print_phases(&c);
+  if (faro_campaign_in_rounds(&c)) print_rounds(&c);
   print_claim(&c);
   print_noise(&c, release);
   print_report(&c);

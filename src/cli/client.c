@@ -64,7 +64,7 @@ static const faro_field options[] = {
     {"level", FARO_FIELD_CHOICE, SETTING(level), .words = faro_client_levels, .value = "L",
      .help = "event accepts guarantees for single reports too; user by default"},
     {"honest", FARO_FIELD_REAL, SETTING(honest), .most = 1, .value = "H",
-     .help = "the greatest share of a batch whose noise the claim may count on; 0, the default: any"},
+     .help = "the greatest share of a batch whose noise the claim may count on; 0.95 by default; 1: any"},
     {"insecure", FARO_FIELD_FLAG, SETTING(insecure),
      .help = "allow plain http:// beyond this machine: listeners can read the token"},
     {"fixed", FARO_FIELD_FLAG, SETTING(fixed),

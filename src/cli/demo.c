@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <faro/rounds.h>
+
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -23,7 +25,8 @@ typedef struct request {
 
 /* Environments in which a client sends the features of an arm: in linear-known it sends its own
  * actions, and in the others rewards are not linear. */
-FARO_WORDS(worlds, "linear-iid", "linear-fixed", "linear-adversarial", "linear-population")
+FARO_WORDS(worlds, "linear-iid", "linear-fixed", "linear-adversarial", "linear-population", "glm-logistic",
+           "glm-probit")
 #define X(name, text) text,
 FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 #undef X
@@ -48,7 +51,11 @@ static const faro_field options[] = {
     {"largest", FARO_FIELD_COUNT, TRIAL(largest), .least = 2, .most = 1000000, .value = "B",
      .help = "reports in the largest batch; half of the clients by default"},
     {"rounds", FARO_FIELD_COUNT, FARO_AT(request, demo.rounds), .least = 2, .most = 100000, .value = "M",
-     .help = "batches to release; 12 by default; not for learners in phases, which go on to their end"},
+     .help = "batches to release; 12 by default; not for learners in phases or rounds, which go on to their "
+             "end"},
+    {"fits", FARO_FIELD_COUNT, TRIAL(fits), .most = FARO_WIRE_FITS_MAX, .value = "K",
+     .help = "glm-batched only: rounds of a term in which clients report once more what they kept; 1 by "
+             "default"},
     {"shufflers", FARO_FIELD_COUNT, TRIAL(shufflers), .least = 1, .most = FARO_SHUFFLERS_MAX, .value = "K",
      .help = "concurrent-bits only: number of shufflers; 3 by default"},
     {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
@@ -132,6 +139,63 @@ static int complete_phases(request *r) {
   return complete_world(r);
 }
 
+/* People that the terms need, if a fourth of those who played do not come back for a fit; 0 if
+ * there is no plan. */
+static uint64_t people_of(const faro_trial_params *t, faro_error *error) {
+  const faro_rounds_params params = {.learner = t->learner,
+                                     .release = t->release,
+                                     .dimension = t->dimension,
+                                     .arms = t->arms,
+                                     .horizon = t->horizon,
+                                     .link = t->link,
+                                     .bound = t->bound,
+                                     .fits = t->fits,
+                                     .epsilon = t->epsilon,
+                                     .delta = t->delta,
+                                     .level = t->contributions > 0 ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
+                                     .contributions = t->contributions,
+                                     .honest = t->honest};
+  faro_rounds *rounds = NULL;
+  uint64_t people[FARO_ROUNDS_MAX], all = 0;
+  if (faro_rounds_create(&rounds, &params, faro_source_none(), error) != FARO_OK) return 0;
+  const size_t terms = faro_rounds_terms(rounds, people);
+  for (size_t i = 0; i < terms; i++) all += people[i] + t->fits * (people[i] / 4 + 1);
+  faro_rounds_destroy(rounds);
+  return all;
+}
+
+/* Learners in rounds choose their batches by the horizon: the longest for which the clients
+ * suffice. */
+static int complete_rounds(request *r) {
+  enum { LONGEST = 32, LEAST = 64 };
+  faro_trial_params *t = &r->demo.trial;
+  faro_error error = {0};
+  if (r->world == 0) (void)faro_words_find(worlds, "glm-logistic", &r->world);
+  const faro_env_kind *kind = faro_env_find(worlds(r->world));
+  if (kind->link == FARO_LINK_LINEAR)
+    return cli_usage(&cli_demo, "--environment must be glm-logistic or glm-probit for learner %s (got %s)",
+                     t->learner, kind->name);
+  if (t->growth > 0 || t->batch > 0 || t->largest > 0)
+    return cli_usage(&cli_demo,
+                     "--batch, --growth and --largest are not for learner %s, which chooses its "
+                     "batches",
+                     t->learner);
+  t->link = kind->link;
+  t->bound = 2; /* that of the environment */
+  t->contributions = t->fits > 0 || r->level == FARO_LEVEL_USER ? t->fits + 1 : 0;
+  for (t->horizon = LONGEST * t->clients;; t->horizon /= 2) {
+    const uint64_t people = t->horizon >= LEAST ? people_of(t, &error) : 0;
+    if (people > 0 && people <= t->clients) return CLI_GO;
+    if (people == 0)
+      return cli_usage(&cli_demo, "--clients must be more for learner %s (got %" PRIu64 ")%s%s", t->learner,
+                       t->clients, *error.message ? ": " : "", error.message);
+  }
+}
+
+static bool is_in_rounds(const faro_trial_params *t) {
+  return faro_learner_find(t->learner)->protocol == FARO_PROTOCOL_ASKER;
+}
+
 /* Fills in what was not given. */
 static int complete(request *r) {
   faro_trial_params *t = &r->demo.trial;
@@ -142,11 +206,18 @@ static int complete(request *r) {
     const int status = complete_phases(r);
     if (status != CLI_GO) return status;
   }
+  if (is_in_rounds(t)) {
+    const int status = complete_rounds(r);
+    if (status != CLI_GO) return status;
+  }
   crowd->world = worlds(r->world);
+  if (!is_in_rounds(t) && faro_env_find(crowd->world)->link != FARO_LINK_LINEAR)
+    return cli_usage(&cli_demo, "--environment %s requires --learner glm-batched (got %s)", crowd->world,
+                     t->learner);
   if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
     return cli_usage(&cli_demo, "--shufflers requires --release concurrent-bits (got %s)", t->release);
   if (t->shufflers == 0) t->shufflers = 3;
-  if (!faro_trial_in_phases(t)) complete_schedule(t, r->demo.rounds);
+  if (!faro_trial_in_phases(t) && !is_in_rounds(t)) complete_schedule(t, r->demo.rounds);
   const bool grows = t->growth > 1 || faro_trial_in_phases(t);
   const uint64_t most = grows && t->largest > t->batch ? t->largest : t->batch;
   if (most > t->clients)
@@ -154,7 +225,7 @@ static int complete(request *r) {
                      most == t->batch ? "batch" : "largest", t->clients, most);
   t->batches = r->demo.rounds + 1;
   while (crowd->threads > 1 && crowd->threads * crowd->group >= t->clients) crowd->threads /= 2;
-  if (faro_trial_in_phases(t)) return CLI_GO;
+  if (faro_trial_in_phases(t) || is_in_rounds(t)) return CLI_GO;
   const uint64_t reports = faro_trial_horizon(t);
   /* In the local model a client itself refuses to send more than its claim covers, and here clients
    * share one library. */
@@ -194,7 +265,8 @@ static void began(void *context, const faro_trial *trial) {
   char url[FARO_URL_MAX + 1];
   printf("%" PRIu64 " clients, %s behind %s, batches of %" PRIu64, trial->params.clients, c->learner,
          c->release->name, c->params.batch);
-  if (c->params.growth > 1 || faro_campaign_in_phases(c)) printf(" to %" PRIu64, faro_campaign_largest(c));
+  if (c->params.growth > 1 || faro_campaign_in_phases(c) || faro_campaign_in_rounds(c))
+    printf(" to %" PRIu64, faro_campaign_largest(c));
   printf("; %zu process%s\nfiles in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
          trial->params.directory);
   char pair[FARO_PAIR_SIZE];
@@ -237,11 +309,16 @@ static void admit(const faro_demo_step *step) {
   printf("\nno better than random choice: use more --clients, or a --release with less noise\n");
 }
 
-/* The end of a campaign in phases. */
+/* The end of a campaign in phases, or in rounds, where no arms are counted. */
 static void print_end(const faro_demo_step *step) {
-  printf("\narm %" PRIu64 " is played for good: regret %.4f, against %.4f at random; %" PRIu64
-         " arm%s left after %" PRIu64 " phases\n",
-         step->best, step->regret, step->uniform, step->left, step->left == 1 ? " is" : "s are", step->phase);
+  if (step->left == 0)
+    printf("\nall rounds are over: people who come now have regret %.4f, against %.4f at random\n",
+           step->regret, step->uniform);
+  else
+    printf("\narm %" PRIu64 " is played for good: regret %.4f, against %.4f at random; %" PRIu64
+           " arm%s left after %" PRIu64 " phases\n",
+           step->best, step->regret, step->uniform, step->left, step->left == 1 ? " is" : "s are",
+           step->phase);
   admit(step);
   fflush(stdout);
 }
@@ -327,9 +404,10 @@ static int run(int argc, char **argv) {
                                   .arms = 10,
                                   .epsilon = 1,
                                   .delta = 1e-6,
-                                  .honest = 1,
+                                  .honest = 0.9,
                                   .norm = 1,
                                   .high = 1,
+                                  .fits = 1,
                                   .keep = (size_t)1 << 30},
                         .crowd = {.threads = 32, .group = 1, .seed = 1, .patience = 60, .listen = 100000},
                         .rounds = 12,

@@ -17,14 +17,16 @@
 #include "client/client_inner.h"
 #include "client/many.h"
 #include "client/turns.h"
+#include "explore/explore.h"
 #include "wire/move.h"
 
 #define REPORTS "/v1/reports"
+#define HONEST_DEFAULT 0.95 /* one client in twenty may work with the analyzer */
 
 struct faro_client {
   unsigned char signer[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
   faro_claim floor;
-  double honest; /* greatest value accepted; 0: any */
+  double honest; /* greatest value accepted; 0: HONEST_DEFAULT */
   bool insecure, fixed;
   size_t pins; /* pinned shufflers; 0: any */
   unsigned char pin[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
@@ -41,6 +43,7 @@ struct faro_client {
   uint64_t *numbers;                 /* a message of the release, while a report is made */
   faro_policy_document document;     /* the newest policy; numbers NULL: no policy yet */
   faro_turns *turns;                 /* in phases: the newest plan, and what was played for it */
+  faro_explorer *explorer;           /* in rounds: draws arms */
   size_t target[FARO_SHUFFLERS_MAX]; /* shufflers of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
 };
@@ -122,6 +125,7 @@ void faro_client_close(faro_client *client) {
   faro_plans_destroy(client->campaign.plans);
   if (client->turns) sodium_memzero(client->turns, sizeof *client->turns);
   free(client->turns);
+  faro_explorer_destroy(client->explorer);
   sodium_memzero(client, sizeof *client);
   free(client);
 }
@@ -148,9 +152,12 @@ static void settle(faro_client *client, const faro_campaign *now) {
              now->shufflers > 0 ? now->shuffler[i].url : now->analyzer);
 }
 
-/* In phases every plan has a release of its own. */
+/* In phases every plan has a release of its own, and in rounds every policy. */
 static faro_status prepare(faro_client *client, const faro_campaign *campaign, faro_plans **plans,
                            faro_error *error) {
+  if (faro_campaign_in_rounds(campaign))
+    return faro_explorer_create(&client->explorer, campaign->contribution.dimension, (size_t)campaign->arms,
+                                error);
   if (!faro_campaign_in_phases(campaign))
     return faro_release_create(&client->release, campaign->release, &campaign->contribution,
                                &campaign->params, faro_source_client(client->secure), error);
@@ -201,13 +208,14 @@ static faro_status check_claim(const faro_client *client, const faro_campaign *c
 }
 
 /* The noise of other clients protects this one, and the claim must not count on more of it than the
- * client accepts. */
+ * client accepts. A client that took part already goes on: what it has sent is sent. */
 static faro_status check_honest(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
-  if (!crowd || client->honest == 0 || campaign->params.honest <= client->honest) return FARO_OK;
-  return faro_fail(error, FARO_WEAK, "honest of the campaign is %g, and this client accepts at most %g",
-                   campaign->params.honest, client->honest);
+  const double most = client->honest > 0 ? client->honest : client->bound ? 1 : HONEST_DEFAULT;
+  if (!crowd || campaign->params.honest <= most) return FARO_OK;
+  return faro_fail(error, FARO_WEAK, "honest of the campaign is %g, and this client accepts at most %g%s",
+                   campaign->params.honest, most, client->honest > 0 ? "" : " unless it is told to (honest)");
 }
 
 static bool is_pinned(const faro_client *client, const unsigned char key[static FARO_KEY_BYTES]) {
@@ -316,11 +324,27 @@ static faro_status check_policy(const faro_client *client, const faro_policy_doc
     return faro_fail(error, FARO_INVALID,
                      "dimension of the policy must be that of the campaign, %zu (got %zu)",
                      campaign->contribution.dimension, policy->dimension);
+  if ((document->at != NULL) != faro_campaign_in_rounds(campaign))
+    return faro_fail(error, FARO_INVALID,
+                     "the policy must %shave a point in campaign %s, which is %sin rounds",
+                     document->at ? "not " : "", campaign->id, document->at ? "not " : "");
   if (policy->version < client->version) return refuse_version(client, policy->version, error);
   if (policy->version > campaign->batches + 1)
     return faro_fail(error, FARO_INVALID,
                      "version of the policy must be at most %llu in this campaign (got %llu)",
                      (unsigned long long)campaign->batches + 1, (unsigned long long)policy->version);
+  return FARO_OK;
+}
+
+/* Makes the release of a round, linearised at its point. */
+static faro_status enter(faro_client *client, const faro_policy_document *document, faro_error *error) {
+  faro_release *release = NULL;
+  const faro_status status = faro_campaign_round(&client->campaign, document->policy.version - 1,
+                                                 faro_source_client(client->secure), &release, error);
+  if (status != FARO_OK) return status;
+  faro_release_linearise(release, document->at);
+  faro_release_destroy(client->release);
+  client->release = release;
   return FARO_OK;
 }
 
@@ -357,6 +381,7 @@ faro_status faro_client_policy(faro_client *client, const void *bytes, size_t le
   faro_policy_document document = {0};
   faro_status status = faro_policy_document_open(&document, bytes, length, signer_now(client), error);
   if (status == FARO_OK) status = check_policy(client, &document, error);
+  if (status == FARO_OK && document.at) status = enter(client, &document, error);
   if (status != FARO_OK) {
     faro_policy_document_clear(&document);
     return status;
@@ -377,6 +402,16 @@ static faro_status ready(const faro_client *client, faro_error *error) {
   return client->document.numbers ? FARO_OK : faro_fail(error, FARO_INVALID, "there is no policy yet");
 }
 
+static size_t draw_from_design(const faro_client *client, const double *features, size_t count, double luck) {
+  const faro_policy *policy = &client->document.policy;
+  const faro_outlook outlook = {.link = client->campaign.rounds.link,
+                                .bound = client->campaign.rounds.bound,
+                                .theta = policy->theta,
+                                .w = policy->w,
+                                .quantile = policy->beta};
+  return faro_explorer_pick_rows(client->explorer, &outlook, features, count, luck);
+}
+
 faro_status faro_client_choose(const faro_client *client, const double *features, size_t count, size_t *arm,
                                faro_error *error) {
   const faro_status status = ready(client, error);
@@ -389,6 +424,10 @@ faro_status faro_client_choose(const faro_client *client, const double *features
   const faro_policy *policy = &client->document.policy;
   faro_rng *rng = faro_secure_face(client->secure);
   double direction[FARO_WIRE_DIMENSION_MAX];
+  if (policy->rule == FARO_RULE_DESIGN) {
+    *arm = draw_from_design(client, features, count, faro_draw_uniform(rng));
+    return FARO_OK;
+  }
   if (faro_choice_explore(policy, count, rng, arm)) return FARO_OK;
   faro_choice_draw(policy, rng, direction);
   *arm = faro_choice_best(policy, direction, features, count);
@@ -482,7 +521,8 @@ faro_status faro_client_report_late(faro_client *client, uint64_t chosen, const 
                                     double reward, unsigned char *out, size_t *parts, faro_error *error) {
   faro_status status = check_report(client, chosen, features, reward, error);
   if (status == FARO_OK) {
-    faro_release_seek(client->release, client->document.policy.version - 1);
+    const bool alone = faro_campaign_in_rounds(&client->campaign); /* a release of one batch */
+    faro_release_seek(client->release, alone ? 0 : client->document.policy.version - 1);
     status = faro_release_randomize(client->release, features, reward - client->campaign.centre,
                                     client->numbers, error);
   }
@@ -496,6 +536,13 @@ faro_status faro_client_report(faro_client *client, const double *features, doub
                                size_t *parts, faro_error *error) {
   return faro_client_report_late(client, client->document.policy.version, features, reward, out, parts,
                                  error);
+}
+
+bool faro_client_again(const faro_client *client, uint64_t chosen) {
+  const faro_campaign *c = &client->campaign;
+  if (!client->joined || !faro_campaign_in_rounds(c) || faro_client_over(client)) return false;
+  return chosen >= 1 && chosen < client->version &&
+         faro_campaign_term_of(c, chosen - 1, NULL) == faro_campaign_term_of(c, client->version - 1, NULL);
 }
 
 /* Plans. */

@@ -12,8 +12,8 @@
  *  116  4  n, choices, in the order in which they were kept
  *  120  4  m, parts of the report under way; 0: there is none
  *  124  4  s, bytes of a part
- *  128     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: a double),
- *          features (8 each)
+ *  128     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: a
+ *          double), features (8 each)
  *     .    m times: state of the part (1 byte), its bytes (s)
  *     . 32 BLAKE2b-256 of everything before
  *

@@ -27,8 +27,8 @@ static bool contains(const char *body, size_t length, const char *text) {
   return false;
 }
 
-/* All parts were refused for one reason, which {"error": text} names. NONE: this is not an answer to
- * reports. Content that is not made of reports has a text of its own. */
+/* All parts were refused for one reason, which {"error": text} names. NONE: this is not an answer
+ * to reports. Content that is not made of reports has a text of its own. */
 static faro_refusal common(long status, const char *body, size_t length) {
   if (status < 400 || status >= 500) return FARO_REFUSAL_NONE;
   for (int i = FARO_REFUSAL_CAMPAIGN; i <= FARO_REFUSAL_CLOSED; i++)

@@ -208,7 +208,8 @@ static faro_status make_report(const faro_trial *trial, uint64_t who, const faro
                                      .token = trial->tokens + who * FARO_TOKEN_BYTES,
                                      .epsilon = trial->params.epsilon,
                                      .delta = trial->params.delta,
-                                     .trust = "joint"};
+                                     .trust = "joint",
+                                     .honest = 1};
   faro_client *client = NULL;
   size_t count = 0;
   double *x = calloc(trial->params.dimension, sizeof *x);

@@ -15,6 +15,9 @@
 typedef struct person {
   uint64_t sequence;
   bool busy;
+  /* In rounds, what its device keeps: the version under which it chose, features and reward. */
+  uint64_t chosen;
+  double *x, reward;
 } person;
 
 /* Acknowledged parts of one version, for one shuffler. */
@@ -54,7 +57,7 @@ struct faro_crowd {
   worker *workers;
   person *people;
   uint64_t allowed, taken, settled; /* tickets: one per report */
-  size_t next;
+  size_t next, first;               /* first: of the term, in rounds */
   bool stopping;
   char *policy;
   size_t policy_length;
@@ -87,9 +90,18 @@ static void give_up(faro_crowd *crowd, const faro_error *error) {
 
 /* Tickets and clients. */
 
+/* In rounds: whether somebody of the term does not come back for a fit. Every fourth does not, and
+ * a new client takes the place. */
+static bool stays_away(const faro_crowd *crowd, size_t who) {
+  enum { FOURTH = 4 };
+  return faro_campaign_in_rounds(&crowd->trial->campaign) && crowd->people[who].sequence > 0 &&
+         who % FOURTH == FOURTH - 1;
+}
+
 /* The next client that is not waiting for an answer. */
 static size_t pick(faro_crowd *crowd) {
-  while (crowd->people[crowd->next].busy) crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
+  while (crowd->people[crowd->next].busy || stays_away(crowd, crowd->next))
+    crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
   const size_t who = crowd->next;
   crowd->people[who].busy = true;
   crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
@@ -204,19 +216,44 @@ static faro_status play_plan(worker *w, double *reward, faro_tally *tally, faro_
   return status;
 }
 
-static faro_status report(worker *w, double *reward, size_t *parts, faro_tally *tally, faro_error *error) {
+/* In rounds: what the device of a client of this term has kept is reported once more; others play,
+ * and keep it. */
+static faro_status play_round(worker *w, person *p, double *reward, faro_tally *tally, faro_error *error) {
+  const size_t d = w->crowd->trial->params.dimension;
+  if (p->x && faro_client_again(w->client, p->chosen)) {
+    memcpy(w->x, p->x, d * sizeof *w->x);
+    *reward = p->reward;
+    tally->reports++;
+    tally->again++;
+    return FARO_OK;
+  }
+  const faro_status status = play(w, reward, tally, error);
+  if (status != FARO_OK) return status;
+  if (!p->x && !(p->x = calloc(d, sizeof *p->x))) return faro_fail(error, FARO_MEMORY, "out of memory");
+  memcpy(p->x, w->x, d * sizeof *p->x);
+  p->reward = *reward;
+  p->chosen = faro_client_version(w->client);
+  return FARO_OK;
+}
+
+static faro_status report(worker *w, person *p, double *reward, size_t *parts, faro_tally *tally,
+                          faro_error *error) {
   if (w->plan) {
     const faro_status status = play_plan(w, reward, tally, error);
     return status == FARO_OK ? faro_client_report_plan(w->client, w->parts, parts, error) : status;
   }
-  const faro_status status = play(w, reward, tally, error);
-  return status == FARO_OK ? faro_client_report(w->client, w->x, *reward, w->parts, parts, error) : status;
+  const bool rounds = faro_campaign_in_rounds(&w->crowd->trial->campaign);
+  const faro_status status = rounds ? play_round(w, p, reward, tally, error) : play(w, reward, tally, error);
+  if (status != FARO_OK) return status;
+  const uint64_t chosen = rounds ? p->chosen : faro_client_version(w->client);
+  return faro_client_report_late(w->client, chosen, w->x, *reward, w->parts, parts, error);
 }
 
 static void remember(faro_crowd *crowd, const double *x, double reward) {
   const size_t private =
       faro_campaign_in_phases(&crowd->trial->campaign) ? 0 : crowd->trial->params.dimension;
   for (size_t i = 0; i + 1 < private; i++) faro_patterns_add_real(crowd->secrets, x[i]);
+  if (reward == 0 || reward == 1) return; /* found everywhere, by chance */
   faro_patterns_add_real(crowd->secrets, reward);
   faro_patterns_add_real(crowd->secrets, reward - 0.5);
 }
@@ -226,7 +263,7 @@ static faro_status make(worker *w, size_t i, size_t reports, size_t *parts, faro
                         faro_error *error) {
   faro_crowd *crowd = w->crowd;
   double reward = 0;
-  const faro_status status = report(w, &reward, parts, tally, error);
+  const faro_status status = report(w, &crowd->people[w->who[i]], &reward, parts, tally, error);
   if (status != FARO_OK) return status;
   pthread_mutex_lock(&crowd->lock);
   const uint64_t sequence = ++crowd->people[w->who[i]].sequence;
@@ -337,6 +374,7 @@ static faro_status deliver(worker *w, const parcel *g, uint64_t *retries, faro_e
 static void add(faro_tally *to, const faro_tally *more) {
   to->reports += more->reports;
   to->retries += more->retries;
+  to->again += more->again;
   to->reward += more->reward;
   to->regret += more->regret;
   to->uniform += more->uniform;
@@ -399,6 +437,7 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
                                      .epsilon = trial->params.epsilon,
                                      .delta = trial->params.delta,
                                      .trust = "joint",
+                                     .honest = 1,
                                      .user_level = trial->params.contributions > 0};
   w->crowd = crowd;
   w->parts = malloc(most * crowd->part_size);
@@ -425,13 +464,15 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
 faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, const faro_crowd_params *crowd,
                              uint64_t horizon, faro_error *error) {
   const faro_env_kind *kind = faro_env_find(crowd->world);
-  if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != FARO_LINK_LINEAR)
-    return faro_fail(error, FARO_INVALID, "the environment must be linear (got %s)", crowd->world);
+  if (!kind || (kind->traits & FARO_ENV_STREAM) || kind->link != trial->link)
+    return faro_fail(error, FARO_INVALID, "the environment's rewards must be %s (got %s)",
+                     faro_link_name(trial->link), crowd->world);
   const faro_env_params params = {.dimension = trial->dimension,
                                   .arms = trial->arms,
                                   .horizon = horizon,
                                   .reward = FARO_REWARD_UNIFORM,
-                                  .draw = FARO_DRAW_APPENDED};
+                                  .draw =
+                                      trial->link == FARO_LINK_LINEAR ? FARO_DRAW_APPENDED : FARO_DRAW_BALL};
   const faro_status status = faro_env_create(world, kind, &params, error);
   if (status == FARO_OK) faro_env_begin(*world, crowd->seed, 0);
   return status;
@@ -507,6 +548,7 @@ void faro_crowd_destroy(faro_crowd *crowd) {
   if (!crowd) return;
   faro_crowd_stop(crowd);
   for (size_t i = 0; crowd->workers && i < crowd->params.threads; i++) free_worker(&crowd->workers[i]);
+  for (size_t i = 0; crowd->people && i < crowd->trial->params.clients; i++) free(crowd->people[i].x);
   for (size_t i = 0; crowd->counts && i < crowd->versions * crowd->shufflers; i++)
     free(crowd->counts[i].ones);
   faro_env_destroy(crowd->world);
@@ -539,6 +581,17 @@ faro_status faro_crowd_move(faro_crowd *crowd, const char *document, size_t leng
   return FARO_OK;
 }
 
+/* A term begins with new clients, and for a fit the same come first. */
+static void begin_round(faro_crowd *crowd) {
+  uint64_t fit = 0;
+  (void)faro_campaign_term_of(&crowd->trial->campaign, crowd->version - 1, &fit);
+  if (fit == 0) {
+    while (crowd->people[crowd->next].sequence > 0 && crowd->next + 1 < crowd->trial->params.clients)
+      crowd->next++;
+    crowd->first = crowd->next;
+  } else crowd->next = crowd->first;
+}
+
 faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t length, uint64_t version,
                               faro_error *error) {
   char *copy = malloc(length + 1);
@@ -549,6 +602,7 @@ faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t le
   crowd->policy = copy;
   crowd->policy_length = length;
   crowd->version = version;
+  if (faro_campaign_in_rounds(&crowd->trial->campaign)) begin_round(crowd);
   pthread_cond_broadcast(&crowd->changed);
   pthread_mutex_unlock(&crowd->lock);
   return FARO_OK;
@@ -559,6 +613,15 @@ void faro_crowd_allow(faro_crowd *crowd, uint64_t reports) {
   crowd->allowed += reports;
   pthread_cond_broadcast(&crowd->changed);
   pthread_mutex_unlock(&crowd->lock);
+}
+
+faro_status faro_crowd_visit(faro_crowd *crowd, uint64_t people, faro_tally *tally, faro_error *error) {
+  worker *w = &crowd->workers[0];
+  double reward = 0;
+  *tally = (faro_tally){0};
+  faro_status status = follow(w, error);
+  for (uint64_t i = 0; i < people && status == FARO_OK; i++) status = play(w, &reward, tally, error);
+  return status;
 }
 
 bool faro_crowd_settled(faro_crowd *crowd, double seconds) {

@@ -63,9 +63,14 @@ typedef struct faro_tally {
   uint64_t reports;                     /* reports made */
   uint64_t answers[FARO_VERDICT_COUNT]; /* answers to their parts, by verdict */
   uint64_t retries;
+  uint64_t again;                 /* in rounds: reports of what was kept */
   double reward, regret, uniform; /* sums; uniform: the regret of choosing at random */
 } faro_tally;
 faro_tally faro_crowd_tally(const faro_crowd *crowd, uint64_t version);
+/* Lets `people` more choose by the newest policy, who do not report. Nothing else may be under
+ * way. */
+faro_status faro_crowd_visit(faro_crowd *crowd, uint64_t people, faro_tally *tally,
+                             faro_error *error) FARO_WARN_UNUSED;
 
 /* Counts the acknowledged parts for a shuffler (0 for DIRECT) under one version, or all (version
  * 0). BITS only: adds their entries to `ones`. */

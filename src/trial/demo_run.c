@@ -79,21 +79,25 @@ static faro_status report(demo *d, uint64_t reports, faro_error *error) {
   return faro_fail(error, FARO_SYSTEM, "clients could not go on: %s", why ? why : "time is up");
 }
 
-static faro_status play_batch(demo *d, uint64_t version, faro_error *error) {
-  const double start = faro_clock();
-  faro_status status = report(d, faro_campaign_size(&d->trial.campaign, 0, version - 1), error);
-  if (status == FARO_OK) status = next_policy(d, version + 1, error);
-  if (status != FARO_OK) return status;
+/* Means are over those who played: in rounds, clients also report what they kept. */
+static void show_batch(const demo *d, uint64_t version, double seconds) {
   const faro_tally t = faro_crowd_tally(d->crowd, version);
-  const double n = (double)t.reports;
+  const double n = t.reports > t.again ? (double)(t.reports - t.again) : 1;
   const faro_demo_step step = {.version = version,
                                .reports = t.reports,
-                               .seconds = faro_clock() - start,
+                               .seconds = seconds,
                                .reward = t.reward / n,
                                .regret = t.regret / n,
                                .uniform = t.uniform / n};
   if (d->view->stepped) d->view->stepped(d->view->context, &step);
-  return FARO_OK;
+}
+
+static faro_status play_batch(demo *d, uint64_t version, faro_error *error) {
+  const double start = faro_clock();
+  faro_status status = report(d, faro_campaign_size(&d->trial.campaign, 0, version - 1), error);
+  if (status == FARO_OK) status = next_policy(d, version + 1, error);
+  if (status == FARO_OK) show_batch(d, version, faro_clock() - start);
+  return status;
 }
 
 static bool stopped(const demo *d) { return d->params->stopping && d->params->stopping(); }
@@ -109,6 +113,11 @@ static faro_status play(demo *d, faro_error *error) {
   return status;
 }
 
+/* Whether clients report once, so that none has an old report. */
+static bool once(const faro_trial_params *trial) {
+  return faro_trial_averages(trial) || (faro_trial_in_rounds(trial) && trial->fits == 0);
+}
+
 static void check_running(demo *d, uint64_t rounds) {
   const faro_tally t = faro_crowd_tally(d->crowd, 0);
   uint64_t refused = 0;
@@ -116,13 +125,51 @@ static void check_running(demo *d, uint64_t rounds) {
   faro_checks_add(d->list, 'a', "no report of an honest client was refused", refused == 0,
                   "%" PRIu64 " refused, %" PRIu64 " sent again", refused, t.retries);
   faro_check_counters(d->list, &d->trial, d->crowd, rounds, false);
-  faro_check_refusals(d->list, &d->trial, d->crowd, &d->first,
-                      faro_trial_averages(&d->trial.params) ? &d->newest : NULL);
+  faro_check_refusals(d->list, &d->trial, d->crowd, &d->first, once(&d->trial.params) ? &d->newest : NULL);
   faro_check_counters(d->list, &d->trial, d->crowd, rounds, true);
   faro_check_ledger(d->list, &d->trial, rounds);
   faro_check_processes(d->list, &d->trial);
   faro_check_snapshot(d->list, &d->trial);
   d->copied = rounds;
+}
+
+/* Rounds. All of them are played; the last one is held up with one report less than it needs, while
+ * the checks are made. */
+
+static faro_status fill_last(demo *d, uint64_t version, faro_error *error) {
+  faro_status status = report(d, faro_campaign_size(&d->trial.campaign, 0, version - 1) - 1, error);
+  if (status != FARO_OK) return status;
+  check_running(d, version - 1);
+  status = report(d, 1, error);
+  return status == FARO_OK ? next_policy(d, version + 1, error) : status;
+}
+
+/* What people get who come when the campaign is over. */
+static faro_status show_end(demo *d, faro_error *error) {
+  enum { VISITS = 2000 };
+  faro_tally t;
+  const double start = faro_clock();
+  const faro_status status = faro_crowd_visit(d->crowd, VISITS, &t, error);
+  const faro_demo_step step = {.version = d->released + 1,
+                               .seconds = faro_clock() - start,
+                               .reward = t.reward / VISITS,
+                               .regret = t.regret / VISITS,
+                               .uniform = t.uniform / VISITS};
+  if (status == FARO_OK && d->view->stepped) d->view->stepped(d->view->context, &step);
+  return status;
+}
+
+static faro_status play_rounds(demo *d, faro_error *error) {
+  const uint64_t rounds = d->trial.campaign.batches;
+  faro_status status = next_policy(d, 1, error);
+  for (uint64_t v = 1; v < rounds && status == FARO_OK; v++)
+    status = stopped(d) ? faro_fail(error, FARO_INTERRUPTED, "interrupted") : play_batch(d, v, error);
+  const double start = faro_clock();
+  if (status == FARO_OK) status = fill_last(d, rounds, error);
+  if (status != FARO_OK) return status;
+  d->released = rounds;
+  show_batch(d, rounds, faro_clock() - start);
+  return show_end(d, error);
 }
 
 /* Phases. */
@@ -229,8 +276,9 @@ static faro_status stage(demo *d, faro_error *error) {
   if (status == FARO_OK) status = faro_crowd_create(&d->crowd, &d->trial, &d->params->crowd, error);
   if (status != FARO_OK) return status;
   if (d->view->began) d->view->began(d->view->context, &d->trial);
-  status = d->plan ? play_phases(d, error) : play(d, error);
-  if (status == FARO_OK && !d->plan) check_running(d, d->released);
+  const bool rounds = faro_trial_in_rounds(&d->trial.params);
+  status = d->plan ? play_phases(d, error) : rounds ? play_rounds(d, error) : play(d, error);
+  if (status == FARO_OK && !d->plan && !rounds) check_running(d, d->released);
   faro_crowd_stop(d->crowd);
   if (status != FARO_OK) return status;
   if (d->view->hold) d->view->hold(d->view->context, &d->trial);

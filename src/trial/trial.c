@@ -118,8 +118,10 @@ bool faro_trial_averages(const faro_trial_params *params) {
   return faro_trial_in_phases(params) && faro_eliminator_kind_asks_clients(learner_of(params));
 }
 
+bool faro_trial_in_rounds(const faro_trial_params *params) { return params->link != FARO_LINK_LINEAR; }
+
 uint64_t faro_trial_horizon(const faro_trial_params *params) {
-  if (faro_trial_in_phases(params)) return params->horizon;
+  if (faro_trial_in_phases(params) || faro_trial_in_rounds(params)) return params->horizon;
   const faro_release_kind *kind = faro_release_kind_find(params->release);
   const faro_schedule_rule rule = {.batch = params->batch,
                                    .largest = params->largest,

@@ -23,6 +23,7 @@ typedef struct faro_trial_params {
   uint64_t largest;                 /* batch, if they grow; 0: no bound */
   uint64_t shufflers;               /* concurrent-bits only */
   uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
+  uint64_t wait;                    /* batches that a choice may wait; 0: for ever */
   double epsilon, delta, honest;
   double norm, low, high;
   size_t keep; /* bytes that each relay records */
@@ -31,6 +32,10 @@ typedef struct faro_trial_params {
   uint64_t horizon;
   uint64_t reports;     /* of all clients, if they report once; 0: the horizon */
   double noise, spread; /* 0: the analyzer's defaults */
+  /* Learners that work in rounds only; `horizon` too. */
+  faro_link link;
+  double bound;
+  uint64_t fits;
 } faro_trial_params;
 
 enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
@@ -59,7 +64,8 @@ typedef struct faro_trial {
 /* Whether the learner works in phases, and whether its clients report averages. */
 bool faro_trial_in_phases(const faro_trial_params *params);
 bool faro_trial_averages(const faro_trial_params *params);
-/* Reports in all batches; in phases, the horizon. */
+bool faro_trial_in_rounds(const faro_trial_params *params);
+/* Reports in all batches; in phases and rounds, the horizon. */
 uint64_t faro_trial_horizon(const faro_trial_params *params);
 /* Creates the folder, keys, tokens, settings and relays. */
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params,

@@ -46,14 +46,19 @@ static void add_campaign(const faro_trial_params *p, faro_text *out) {
   faro_text_add(
       out,
       "campaign:\n  id: trial\n  dimension: %zu\n  norm: %.17g\n  low: %.17g\n  high: %.17g\n  arms: %zu\n"
-      "  release: %s\n  epsilon: %.17g\n  delta: %.17g\n  horizon: %" PRIu64 "\n  batch: %" PRIu64
+      "  release: %s\n  epsilon: %.17g\n  delta: %.17g\n  horizon: %" PRIu64
       "\n  honest: %.17g\n  level: %s\n",
       p->dimension, p->norm, p->low, p->high, p->arms, p->release, p->epsilon, p->delta,
-      faro_trial_horizon(p), p->batch, p->honest, p->contributions ? "user" : "event");
+      faro_trial_horizon(p), p->honest, p->contributions ? "user" : "event");
   if (p->learner) faro_text_add(out, "  learner: %s\n", p->learner);
   if (faro_trial_in_phases(p)) add_phases(p, out);
+  if (faro_trial_in_rounds(p))
+    faro_text_add(out, "  link: %s\n  bound: %.17g\n  fits: %" PRIu64 "\n", faro_link_name(p->link), p->bound,
+                  p->fits);
+  else faro_text_add(out, "  batch: %" PRIu64 "\n", p->batch);
   if (p->growth > 1) faro_text_add(out, "  growth: %.17g\n", p->growth);
   if (p->growth > 1 && p->largest) faro_text_add(out, "  largest: %" PRIu64 "\n", p->largest);
+  if (p->wait) faro_text_add(out, "  wait: %" PRIu64 "\n", p->wait);
   if (p->contributions) faro_text_add(out, "  contributions: %" PRIu64 "\n", p->contributions);
 }
 

@@ -14,7 +14,9 @@
  *    "shufflers": [{"url": "...", "key": "<hex>"}, ...],
  *    "wait": w,                                                    from version 3 on
  *    "phases": {"numbers": n, "reports": N, "noise": r, "spread": s},   zeros without phases
- *    "features": [x, ...]}                                         of all arms, in phases
+ *    "features": [x, ...],                                         of all arms, in phases
+ *    "rounds": {"link": "logistic", "bound": S, "fits": k},        linear and zeros without rounds
+ *    "terms": [{"size": n}, ...]}                                  in rounds
  *
  * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
  * encoding follows from them too. It is stated so that a reader whose arithmetic gives other
@@ -34,7 +36,7 @@
 static const char word[] = "faro-campaign-3";
 static const char word_2[] = "faro-campaign-2";
 
-enum { ARMS_MAX = 1000000, FIELDS_ADDED = 6 /* by version 3, the last ones of the table */ };
+enum { ARMS_MAX = 1000000, FIELDS_ADDED = 11 /* by version 3, the last ones of the table */ };
 #define BOUND_MAX 1e6 /* for norms and rewards */
 
 faro_wire_form faro_campaign_form(const faro_campaign *campaign) {
@@ -53,6 +55,25 @@ const char *faro_campaign_release(size_t index) {
 }
 
 bool faro_campaign_in_phases(const faro_campaign *campaign) { return campaign->phases.numbers > 0; }
+
+bool faro_campaign_in_rounds(const faro_campaign *campaign) {
+  return campaign->rounds.link != FARO_LINK_LINEAR;
+}
+
+uint64_t faro_campaign_term_of(const faro_campaign *campaign, uint64_t batch, uint64_t *fit) {
+  const uint64_t rounds = campaign->rounds.fits + 1;
+  if (fit) *fit = batch % rounds;
+  return batch / rounds;
+}
+
+faro_status faro_campaign_round(const faro_campaign *campaign, uint64_t batch, faro_source source,
+                                faro_release **release, faro_error *error) {
+  const uint64_t term = faro_campaign_term_of(campaign, batch, NULL);
+  const size_t last = campaign->rounds.terms - 1;
+  const faro_release_params params =
+      faro_release_alone(&campaign->params, campaign->rounds.term[term < last ? term : last].size);
+  return faro_release_create(release, campaign->release, &campaign->contribution, &params, source, error);
+}
 
 uint64_t faro_campaign_batches(const faro_campaign *campaign) {
   const bool known = campaign->plans && faro_plans_over(campaign->plans);
@@ -106,9 +127,9 @@ uint64_t faro_campaign_largest(const faro_campaign *campaign) {
 }
 
 /* Without a shuffler a report has the same noise in every batch, or none. In phases the next batch
- * plays another arm. */
+ * plays another arm, and in rounds it is linearised at another point. */
 bool faro_campaign_overlaps(const faro_campaign *campaign, uint64_t batch) {
-  if (batch == 0 || faro_campaign_in_phases(campaign)) return false;
+  if (batch == 0 || faro_campaign_in_phases(campaign) || faro_campaign_in_rounds(campaign)) return false;
   const faro_encoding *now = faro_campaign_encoding(campaign, 0, batch);
   const faro_encoding *before = faro_campaign_encoding(campaign, 0, batch - 1);
   return now == before || (faro_campaign_form(campaign) == FARO_WIRE_DIRECT && now->least == before->least &&
@@ -239,7 +260,7 @@ static bool suits_phases(const faro_release_kind *kind) {
   return kind->phases && !kind->alternative && faro_release_kind_exact(kind);
 }
 
-static faro_status refuse_release(const faro_campaign *c, faro_error *error) {
+static faro_status refuse_release(const faro_campaign *c, const char *in, faro_error *error) {
   faro_text list = FARO_TEXT_INIT;
   const char *names[FARO_RELEASES_MAX];
   const size_t count = faro_release_deployable(names);
@@ -247,8 +268,8 @@ static faro_status refuse_release(const faro_campaign *c, faro_error *error) {
     if (suits_phases(faro_release_kind_find(names[i])))
       faro_text_add(&list, "%s%s", list.length > 0 ? ", " : "", names[i]);
   const faro_status status =
-      faro_fail(error, FARO_INVALID, "release.kind must be one of %s in a campaign in phases (got %s)",
-                list.data ? list.data : "", c->release->name);
+      faro_fail(error, FARO_INVALID, "release.kind must be one of %s in a campaign in %s (got %s)",
+                list.data ? list.data : "", in, c->release->name);
   faro_text_clear(&list);
   return status;
 }
@@ -271,7 +292,7 @@ static faro_status check_features(const faro_campaign *c, faro_error *error) {
 
 static faro_status check_phases(const faro_campaign *c, faro_error *error) {
   const faro_phases *p = &c->phases;
-  if (!suits_phases(c->release)) return refuse_release(c, error);
+  if (!suits_phases(c->release)) return refuse_release(c, "phases", error);
   if (p->numbers > c->arms)
     return faro_fail(error, FARO_INVALID,
                      "phases.numbers must be at most the number of arms, %llu (got %llu)",
@@ -288,6 +309,34 @@ static faro_status check_phases(const faro_campaign *c, faro_error *error) {
                      "and %g)",
                      BOUND_MAX, p->noise, p->spread);
   return check_features(c, error);
+}
+
+static faro_status check_rounds(const faro_campaign *c, faro_error *error) {
+  const faro_campaign_rounds *r = &c->rounds;
+  const faro_contribution *bound = &c->contribution;
+  if (!suits_phases(c->release)) return refuse_release(c, "rounds", error);
+  if (faro_campaign_in_phases(c))
+    return faro_fail(error, FARO_INVALID, "a campaign has phases or rounds, and not both");
+  if (bound->norm != 1 || bound->low != 0 || bound->high != 1 || c->centre != 0)
+    return faro_fail(error, FARO_INVALID,
+                     "bounds must be norm 1, centre 0, low 0 and high 1 in a campaign in rounds (got %g, %g, "
+                     "%g and %g)",
+                     bound->norm, c->centre, bound->low, bound->high);
+  if (c->arms > FARO_PLAN_ARMS_MAX)
+    return faro_fail(error, FARO_INVALID,
+                     "learner.arms must be at most %d in a campaign in rounds, where devices compute designs "
+                     "(got %llu)",
+                     FARO_PLAN_ARMS_MAX, (unsigned long long)c->arms);
+  if (r->terms < 1 || r->terms > FARO_WIRE_TERMS_MAX || r->fits > FARO_WIRE_FITS_MAX)
+    return faro_fail(error, FARO_INVALID,
+                     "terms must be 1 .. %d, with at most %d fits each (got %zu and %llu)",
+                     FARO_WIRE_TERMS_MAX, FARO_WIRE_FITS_MAX, r->terms, (unsigned long long)r->fits);
+  if (r->fits >= c->params.contributions)
+    return faro_fail(error, FARO_INVALID,
+                     "contributions must be more than fits, %llu, so that people can be in a whole term (got "
+                     "%llu)",
+                     (unsigned long long)r->fits, (unsigned long long)c->params.contributions);
+  return FARO_OK;
 }
 
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
@@ -315,6 +364,7 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
     return faro_fail(error, FARO_INVALID,
                      "release.kind must be a release that draws its noise in integers (got %s)",
                      c->release->name);
+  if (faro_campaign_in_rounds(c)) return check_rounds(c, error);
   return faro_campaign_in_phases(c) ? check_phases(c, error) : FARO_OK;
 }
 
@@ -469,6 +519,51 @@ static faro_status account_phases(faro_campaign *c, faro_secure_rng *secure, far
   return status;
 }
 
+/* The rounds of one term, all alike. Their claim is one of Lemma P, so the weakest is that of all;
+ * the text is the first one's. */
+static faro_status account_term(faro_campaign *c, size_t term, faro_secure_rng *secure, faro_claim *own,
+                                faro_error *error) {
+  faro_release *release = NULL;
+  const uint64_t from = term * (c->rounds.fits + 1);
+  const faro_encoding *last = term > 0 ? &c->encoding[term - 1] : NULL;
+  const uint64_t before = last ? last->before + (from - last->from) * last->size : 0;
+  faro_status status = faro_campaign_round(c, from, faro_source_client(secure), &release, error);
+  if (status != FARO_OK) return status;
+  const faro_claim *claim = faro_release_claim(release);
+  if (term == 0) *own = *claim;
+  own->epsilon = fmax(own->epsilon, claim->epsilon);
+  own->delta = fmax(own->delta, claim->delta);
+  own->proven = own->proven && claim->proven;
+  own->local_epsilon = own->local_delta = 0; /* each size has its own */
+  c->entries = faro_release_message_size(release) / sizeof(uint64_t);
+  status = add_row(c, release, 0, 0, before, error);
+  c->encoding[term].from = from;
+  if (status == FARO_OK) status = check_bits(c, release, error);
+  faro_release_destroy(release);
+  return status;
+}
+
+static faro_status account_rounds(faro_campaign *c, faro_secure_rng *secure, faro_claim *own,
+                                  faro_error *error) {
+  const size_t wanted = faro_campaign_form(c) == FARO_WIRE_DIRECT ? 0 : 1;
+  if (c->shufflers != wanted)
+    return faro_fail(error, FARO_INVALID, "shufflers must be %zu for %s in a campaign in rounds (got %zu)",
+                     wanted, c->release->name, c->shufflers);
+  c->params.batch = c->rounds.term[0].size;
+  c->params.growth = 1;
+  c->params.largest = 0;
+  c->batches = c->rounds.terms * (c->rounds.fits + 1);
+  c->encodings = 0;
+  faro_status status = FARO_OK;
+  for (size_t term = 0; status == FARO_OK && term < c->rounds.terms; term++)
+    status = account_term(c, term, secure, own, error);
+  if (status != FARO_OK) return status;
+  const size_t used = strlen(own->by);
+  snprintf(own->by + used, sizeof own->by - used, " (a round of %llu)",
+           (unsigned long long)c->rounds.term[0].size);
+  return check_size(c, error);
+}
+
 /* Makes the release as a client would, to compute what follows and the claim. The schedule is that
  * of the release, and so is the kind: the caller compares. */
 static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error) {
@@ -477,10 +572,12 @@ static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error)
   if (c->params.contributions == 0) c->params.contributions = 1;
   if (c->params.honest == 0) c->params.honest = 1;
   const bool phases = faro_campaign_in_phases(c);
+  const bool rounds = faro_campaign_in_rounds(c);
   faro_status status = check_values(c, error);
-  if (status == FARO_OK && !phases) status = check_schedule(c, error);
+  if (status == FARO_OK && !phases && !rounds) status = check_schedule(c, error);
   if (status == FARO_OK) status = faro_secure_open(&secure, error);
   if (status == FARO_OK && phases) status = account_phases(c, secure, own, error);
+  else if (status == FARO_OK && rounds) status = account_rounds(c, secure, own, error);
   else if (status == FARO_OK)
     status = faro_release_create(&release, c->release, &c->contribution, &c->params,
                                  faro_source_client(secure), error);
@@ -584,6 +681,18 @@ static void add_phases(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "]");
 }
 
+static void add_rounds(faro_text *json, const faro_campaign *c) {
+  add_word(json, ",\n\"rounds\":{\"link\":", faro_link_name(c->rounds.link));
+  faro_document_add(json, ",\"bound\":", c->rounds.bound);
+  add_count(json, ",\"fits\":", c->rounds.fits);
+  faro_text_add(json, "},\n\"terms\":[");
+  for (size_t i = 0; i < c->rounds.terms; i++) {
+    add_count(json, i ? ",{\"size\":" : "{\"size\":", c->rounds.term[i].size);
+    faro_text_add(json, "}");
+  }
+  faro_text_add(json, "]");
+}
+
 faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *key, char **text,
                                 size_t *length, faro_error *error) {
   faro_campaign made = *campaign;
@@ -610,6 +719,7 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_parties(&json, &made);
   add_count(&json, ",\n\"wait\":", made.wait);
   add_phases(&json, &made);
+  add_rounds(&json, &made);
   faro_text_add(&json, "}\n");
   made.format = 3;
   status = faro_document_sign(word, &json, key, made.digest, text, length, error);
@@ -629,6 +739,7 @@ typedef struct statement {
 #define X(name, text, ...) text,
 FARO_WORDS(trusts, FARO_TRUST_LIST(X))
 FARO_WORDS(levels, FARO_LEVEL_LIST(X))
+FARO_WORDS(links, FARO_LINK_LIST(X))
 #undef X
 
 #define AT(member) FARO_AT(statement, c.member)
@@ -683,6 +794,11 @@ static const faro_field fields[] = {
     {"phases.noise", FARO_FIELD_REAL, AT(phases.noise), .most = BOUND_MAX},
     {"phases.spread", FARO_FIELD_REAL, AT(phases.spread), .most = BOUND_MAX},
     {"features", FARO_FIELD_NODE, FARO_AT(statement, features), .allowed = "an array of numbers"},
+    {"rounds.link", FARO_FIELD_CHOICE, AT(rounds.link), .words = links},
+    {"rounds.bound", FARO_FIELD_REAL, AT(rounds.bound), .most = BOUND_MAX},
+    {"rounds.fits", FARO_FIELD_COUNT, AT(rounds.fits), .most = FARO_WIRE_FITS_MAX},
+    {"terms", FARO_FIELD_LIST, AT(rounds.terms), .most = FARO_WIRE_TERMS_MAX},
+    {"terms[].size", FARO_FIELD_COUNT, EACH(rounds.term[0].size, rounds.term), .least = 1, .most = 0x1p40},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -692,6 +808,15 @@ static void read_features(faro_reader *r, statement *s) {
   s->c.features = faro_read_list(r, s->features, entry.name, 0, FARO_FEATURES_MAX, "numbers", &element);
   for (size_t i = 0; i < s->c.features; i++, element = r->tree->node[element].next)
     faro_read_value(r, element, &entry, &s->c.feature[i]);
+}
+
+/* The bounds stay as they are stated, until check_rounds has seen them. */
+static faro_status read_linearised(faro_campaign *c, const faro_contribution *stated, faro_error *error) {
+  const faro_status status = faro_contribution_linearised(&c->contribution, stated->dimension, stated->norm,
+                                                          c->rounds.link, c->rounds.bound, error);
+  c->contribution.low = stated->low;
+  c->contribution.high = stated->high;
+  return status;
 }
 
 static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
@@ -704,6 +829,7 @@ static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign,
   s.c.release = faro_release_kind_find(faro_campaign_release(s.release));
   s.c.params.calibration = FARO_CALIBRATION_TIGHT;
   *campaign = s.c;
+  if (faro_campaign_in_rounds(campaign)) return read_linearised(campaign, &bound, error);
   return faro_contribution_init(&campaign->contribution, bound.dimension, bound.norm, bound.low, bound.high,
                                 error);
 }

@@ -92,6 +92,7 @@ faro_status faro_campaign_example(const faro_campaign *campaign, faro_source sou
   if (faro_campaign_in_phases(campaign))
     return faro_plan_release(campaign, campaign->params.batch, (size_t)campaign->phases.numbers, source,
                              release, error);
+  if (faro_campaign_in_rounds(campaign)) return faro_campaign_round(campaign, 0, source, release, error);
   return faro_release_create(release, campaign->release, &campaign->contribution, &campaign->params, source,
                              error);
 }

@@ -35,6 +35,8 @@ enum {
   FARO_FEATURES_MAX = 4096,      /* numbers: all features of all arms of a campaign in phases */
   FARO_PLAN_ARMS_MAX = 1024,     /* arms of such a campaign */
   FARO_PLANS_MAX = 16384,        /* versions of its plans */
+  FARO_WIRE_TERMS_MAX = 16,      /* terms of a campaign in rounds */
+  FARO_WIRE_FITS_MAX = 15,       /* rounds of a term after the first */
   FARO_WIRE_DIMENSION_MAX = 256, /* so that a policy fits into a document */
   FARO_DOCUMENT_MAX = 1 << 20,
   FARO_ENTRY_BITS_MAX = 100000000, /* bits of an entry of a report, all parts together */
@@ -85,6 +87,19 @@ typedef struct faro_phases {
   double noise, spread; /* learner: sub-Gaussian scales of rewards, and of clients about their mean */
 } faro_phases;
 
+/* A campaign in rounds: a batched learner of generalised linear rewards (faro/rounds.h). Batch b is
+ * round b; batches of a term have one size, and each of them is a release by itself. */
+typedef struct faro_campaign_term {
+  uint64_t size; /* reports in each round of the term */
+} faro_campaign_term;
+typedef struct faro_campaign_rounds {
+  faro_link link; /* linear: the campaign has no rounds */
+  double bound;   /* on the parameter's norm */
+  uint64_t fits;  /* rounds of a term after the first */
+  size_t terms;
+  faro_campaign_term term[FARO_WIRE_TERMS_MAX];
+} faro_campaign_rounds;
+
 typedef struct faro_plans faro_plans;
 
 typedef struct faro_campaign {
@@ -111,7 +126,8 @@ typedef struct faro_campaign {
   faro_phases phases;
   size_t features; /* numbers; arm a begins at feature[a * dimension] */
   double feature[FARO_FEATURES_MAX];
-  unsigned format; /* version of the document: 2, or 3 */
+  faro_campaign_rounds rounds; /* then `contribution` is linearised */
+  unsigned format;             /* version of the document: 2, or 3 */
   /* What follows from the members above; set by open and write. */
   unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document */
   uint64_t batches;                        /* M; in phases, the most: see faro_campaign_batches */
@@ -145,8 +161,14 @@ size_t faro_campaign_targets(const faro_campaign *campaign);
 /* The releases that a campaign can have, by index; NULL past the last one. */
 const char *faro_campaign_release(size_t index);
 bool faro_campaign_in_phases(const faro_campaign *campaign);
-/* M, as far as it is known: in phases it is known when a plan has said that the campaign is over.
- * */
+bool faro_campaign_in_rounds(const faro_campaign *campaign);
+/* In rounds: the term of batch `batch`, from 0; its number of fits before this one is `fit`. */
+uint64_t faro_campaign_term_of(const faro_campaign *campaign, uint64_t batch, uint64_t *fit);
+/* In rounds: the release of batch `batch`. */
+faro_status faro_campaign_round(const faro_campaign *campaign, uint64_t batch, faro_source source,
+                                faro_release **release, faro_error *error) FARO_WARN_UNUSED;
+/* M, as far as it is known: in phases it is known when a plan has said that the campaign is
+ * over. */
 uint64_t faro_campaign_batches(const faro_campaign *campaign);
 /* How reports are made while batch `batch` (from 0) of the campaign is open. Past the last batch:
  * as for the last one. In phases, while its plan is not known: an encoding that fits no report and
@@ -178,13 +200,19 @@ bool faro_url_local(const char *url);
 typedef struct faro_policy_document {
   unsigned char campaign[FARO_DIGEST_BYTES];
   faro_policy policy;
-  double *numbers; /* theta and w, allocated by open */
+  double *numbers; /* theta, w and at, allocated by open */
+  double *at;      /* in rounds: the point at which reports are linearised; else NULL */
 } faro_policy_document;
 
 faro_status faro_policy_document_write(const faro_policy *policy,
                                        const unsigned char campaign[static FARO_DIGEST_BYTES],
                                        const faro_sign_key *key, char **text, size_t *length,
                                        faro_error *error) FARO_WARN_UNUSED;
+/* The same with a point, for campaigns in rounds. NULL: without. */
+faro_status faro_policy_document_write_at(const faro_policy *policy, const double *at,
+                                          const unsigned char campaign[static FARO_DIGEST_BYTES],
+                                          const faro_sign_key *key, char **text, size_t *length,
+                                          faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_policy_document_open(faro_policy_document *document, const char *text, size_t length,
                                       const unsigned char signer[static FARO_KEY_BYTES],
                                       faro_error *error) FARO_WARN_UNUSED;

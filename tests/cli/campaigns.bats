@@ -32,7 +32,7 @@ sign: $T/sign.secret
 seal: $T/seal.secret
 tokens: $T/clients.hashes
 campaign: {id: $1, dimension: 2, arms: 3, release: $2, epsilon: 4, delta: 1e-3, level: user,
-  contributions: 2, batch: 2, horizon: ${3:-4}}
+  contributions: 2, honest: 1, batch: 2, horizon: ${3:-4}}
 EOF
 }
 
@@ -42,7 +42,7 @@ operate() { faro "$1" campaign "${@:2}" --url "$admin" --token "$T/admin.tokens"
 # A round of client I in a campaign: report NAME I REWARD
 report() {
   run --separate-stderr "$FARO" client --analyzer "$public/$1" --key "$T/sign.public" --token "$T/$2.token" \
-    --state "$T/$1-$2.state" --epsilon 4 --delta 1e-3 --trust joint <<<"$(printf '1 0; 0 1\n%s\n' "$3")"
+    --state "$T/$1-$2.state" --epsilon 4 --delta 1e-3 --trust joint --honest 1 <<<"$(printf '1 0; 0 1\n%s\n' "$3")"
   [ "$status" -eq 0 ] || {
     echo "$stderr"
     return 1

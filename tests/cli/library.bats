@@ -110,13 +110,19 @@ installed() {
 
 # The client example runs as far as it can without a campaign: runs_client PROGRAM
 runs_client() {
-  local key
-  key=$(printf '%064d' 7)
-  run "$1" "${key}0" "$key" none none none
+  mkdir -p "$T/folder"
+  run "$1" "$T/folder" 1 1e-6 choose
   [ "$status" -eq 2 ]
-  run "$1" "$key" "$key" /dev/null none none
+  has "$output" "usage: client FOLDER EPSILON DELTA "
+  printf '%064d\n' 7 | tee "$T/folder/key" >"$T/folder/token"
+  chmod 644 "$T/folder/token"
+  run "$1" "$T/folder" 1 1e-6 next
   [ "$status" -eq 1 ]
-  has "$output" 'the document must begin with "faro-campaign-3 "'
+  has "$output" "only its owner may read token"
+  chmod 600 "$T/folder/token"
+  run "$1" "$T/folder" 1 1e-6 next
+  [ "$status" -eq 1 ]
+  has "$output" 'the document must begin with "faro-campaign-'
 }
 
 @test "the example of a client builds as its document says" {

@@ -49,7 +49,7 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   role_named analyzer analyzer "$T/analyzer.yaml"
   round 2 1
   [ "$status" -eq 0 ]
-  faro 0 client --analyzer "http://127.0.0.1:$port" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --show
+  faro 0 client --analyzer "http://127.0.0.1:$port" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --honest 1 --show
   has "$output" "moved:     1"
   analyzer_url="http://127.0.0.1:$port"
   set_line 3.yaml analyzer "$analyzer_url"

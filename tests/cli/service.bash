@@ -56,7 +56,7 @@ database: $T/analyzer.db
 sign: $T/analyzer.sign.secret
 seal: $T/analyzer.seal.secret
 campaign: {id: walk, dimension: 2, arms: 3, release: shuffle-bits, epsilon: 4, delta: 1e-3, level: user,
-  contributions: 2, batch: 2, horizon: 6}
+  contributions: 2, honest: 1, batch: 2, horizon: 6}
 shufflers:
   - {url: "http://127.0.0.1:$shuffler", key: $(key "$T/shuffler-0.sign.public")}
 EOF
@@ -80,6 +80,7 @@ token: $T/$i.token
 state: $T/$i.state
 epsilon: 4
 delta: 1e-3
+honest: 1
 EOF
   done
 }

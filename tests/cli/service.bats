@@ -18,7 +18,7 @@ teardown() { faro_teardown; }
   faro 0 shuffler --check-config --config "$T/shuffler.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
   role shuffler shuffler "$T/shuffler.yaml"
-  faro 0 client --analyzer "$analyzer_url" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --show
+  faro 0 client --analyzer "$analyzer_url" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --honest 1 --show
   has "$output" "campaign:  walk"
   has "$output" "trust shuffle, proven"
   has "$output" "honest:    1: the claim counts on the noise of this share of the reports in each batch; nobody in it may work with"
@@ -175,7 +175,7 @@ end_roles() {
 
 @test "analyzer: does not collect again from nothing" {
   campaign
-  sed -i "s/shuffle-bits/local/; s/batch: 2, horizon: 6/batch: 3, horizon: 9/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
   echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
   end_roles
@@ -443,30 +443,47 @@ shuffler_refused() {
 
 @test "example: an application of the library takes part" {
   campaign
+  sed -i 's/honest: 1/honest: 0.9/' "$T/analyzer.yaml"
   [ -x "$(dirname "$FARO")/example_client" ] || skip "the example is not built"
   role analyzer analyzer "$T/analyzer.yaml"
   role shuffler shuffler "$T/shuffler.yaml"
   get "$analyzer_url" /v1/campaign | sed '1,/^\r$/d' >"$T/campaign"
   get "$analyzer_url" /v1/policy | sed '1,/^\r$/d' >"$T/policy"
-  local application=("$(dirname "$FARO")/example_client" "$(key "$T/analyzer.sign.public")" "$(cat "$T/1.token")"
-    "$T/campaign" "$T/policy" "$T/report")
-  run "${application[@]}" # its floor is 1 and 1e-6
+  key "$T/analyzer.sign.public" >"$T/key"
+  cp "$T/1.token" "$T/token"
+  local application=("$(dirname "$FARO")/example_client" "$T")
+  run "${application[@]}" 1 1e-6 choose first # what its users were told
   [ "$status" -eq 1 ]
-  has "$output" "epsilon"
-  gone "$T/report"
-  run "${application[@]}" 4 1e-3
+  has "$output" "epsilon of the campaign is"
+  run "${application[@]}" 4 1e-3 choose first
   [ "$status" -eq 0 ]
-  has "$output" "sequence 1, policy 1, arm "
-  has "$output" "POST $url/v1/reports"
+  has "$output" "arm "
+  run "${application[@]}" 4 1e-3 next
+  [ "$output" = "nothing to send now" ]
+  run "${application[@]}" 4 1e-3 reward first 0.5
+  [ "$status" -eq 0 ]
+  run "${application[@]}" 4 1e-3 next
+  [ "$output" = "POST $url/v1/reports" ]
+  cp "$T/report" "$T/before"
+  : >"$T/answer"
+  run "${application[@]}" 4 1e-3 answer 503
+  [ "$output" = "send it again later" ]
+  run "${application[@]}" 4 1e-3 next
+  cmp "$T/report" "$T/before"
   local place=${url#http://}
   exec 9<>"/dev/tcp/${place%:*}/${place#*:}"
   printf 'POST /v1/reports HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/octet-stream\r\nContent-Length: %d\r\n\r\n' \
     "$(stat -c %s "$T/report")" >&9
   cat "$T/report" >&9
-  tr '\0' 0 <&9 >"$T/answer"
+  cat <&9 >"$T/whole"
   exec 9>&-
-  has "$(head -1 "$T/answer")" " 200 "
-  [ "$(tail -c 1 "$T/answer")" = 0 ]
+  has "$(head -1 "$T/whole")" " 200 "
+  tail -c 1 "$T/whole" >"$T/answer"
+  run "${application[@]}" 4 1e-3 answer 200
+  [ "$output" = "done" ]
+  run "${application[@]}" 4 1e-3 next
+  [ "$output" = "nothing to send now" ]
+  [ "$(kept "$T/state")" = "1 1" ]
 }
 
 @test "client: a floor, a pinned key, and what it says of bad input" {
@@ -475,7 +492,7 @@ shuffler_refused() {
   faro 3 client --config "$T/1.yaml" --epsilon 3 --show
   has "$stderr" "epsilon"
   faro 3 client --config "$T/1.yaml" --trust local --show
-  faro 3 client --analyzer "$analyzer_url" --key "$T/shuffler-0.sign.public" --epsilon 4 --delta 1e-3 --show
+  faro 3 client --analyzer "$analyzer_url" --key "$T/shuffler-0.sign.public" --epsilon 4 --delta 1e-3 --honest 1 --show
   has "$stderr" "signature"
   run --separate-stderr "$FARO" client --config "$T/1.yaml" --dry-run <<<"$(printf '1,0;0,1\n0.5\n')"
   [ "$status" -eq 0 ]
@@ -651,7 +668,7 @@ line() {
 
 @test "client: where nobody is trusted it counts its reports itself, over restarts" {
   campaign
-  sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
+  sed -i "s/shuffle-bits/local/; s/batch: 2, horizon: 6/batch: 3, horizon: 9/; /^shufflers/,\$d" "$T/analyzer.yaml"
   echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
   role analyzer analyzer "$T/analyzer.yaml"
   round 1 0.5
@@ -679,11 +696,34 @@ line() {
   role analyzer analyzer "$T/analyzer.yaml"
   faro 3 client --config "$T/1.yaml" --honest 0.9 --show
   has "$stderr" "honest of the campaign is 1, and this client accepts at most 0.9"
-  printf 'honest: 1\ninsecure: true\n' >>"$T/1.yaml"
+  echo 'insecure: true' >>"$T/1.yaml"
   faro 0 client --config "$T/1.yaml" --show
+  sed -i '/^honest/d' "$T/1.yaml" # then it must be told to accept everybody's noise,
+  faro 3 client --config "$T/1.yaml" --show
+  has "$stderr" "honest of the campaign is 1, and this client accepts at most 0.95 unless it is told to (honest)"
+  round 2 - # unless it took part before
+  sed -i '/^honest/d' "$T/2.yaml"
+  faro 0 client --config "$T/2.yaml" --show
   echo "honest: 2" >>"$T/2.yaml"
   faro 3 client --config "$T/2.yaml" --show
   has "$stderr" "honest"
+}
+
+@test "analyzer: a campaign whose clients hide among each other says how many of them are honest" {
+  campaign
+  faro 0 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$output" "warning: campaign.honest is 1: the claim counts on the noise of every client in a batch"
+  sed -i 's/ honest: 1,//' "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "analyzer.yaml: campaign.honest is required for shuffle-bits, where clients hide among each other: the share"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  has "$stderr" "campaign.honest is required"
+  sed -i 's/contributions: 2,/contributions: 2, honest: 0.9,/' "$T/analyzer.yaml"
+  faro 0 analyzer --check-config --config "$T/analyzer.yaml"
+  [[ $output != *warning* ]]
+  sed -i 's/ honest: 0.9,//; s/shuffle-bits/central-bits/; /^shufflers/,$d' "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  faro 0 analyzer --check-config --config "$T/analyzer.yaml" # the noise is the analyzer's
 }
 
 @test "demo: all checks pass, and no files stay" {
@@ -722,7 +762,32 @@ line() {
   faro 2 demo --clients 60 --shufflers 2
   has "$stderr" "--shufflers requires --release concurrent-bits"
   faro 2 demo --environment linear-known
-  has "$stderr" "must be one of linear-iid, linear-fixed, linear-adversarial, linear-population (got linear-known"
+  has "$stderr" "must be one of linear-iid, linear-fixed, linear-adversarial, linear-population, glm-logistic, glm-probit (got linear-known"
+}
+
+@test "demo: glm-batched keeps all promises, with and without a second visit" {
+  slow_test
+  local fits
+  for fits in 0 1 2; do
+    faro 0 demo --learner glm-batched --clients 3000 --epsilon 4 --threads 4 --post 20 --fits $fits
+    not grep -q FAILED <<<"$output"
+    has "$output" "all rounds are over: people who come now have regret"
+    [[ $fits -gt 0 ]] || continue
+    has "$output" "a replayed report is refused"
+  done
+  faro 0 demo --learner glm-batched --clients 3000 --epsilon 4 --threads 4 --post 20 --environment glm-probit --release central-bits
+  not grep -q FAILED <<<"$output"
+}
+
+@test "demo: what glm-batched cannot use is refused at once" {
+  faro 2 demo --learner glm-batched --clients 60
+  has "$stderr" "--clients must be more for learner glm-batched (got 60)"
+  faro 2 demo --learner glm-batched --batch 100
+  has "$stderr" "--batch, --growth and --largest are not for learner glm-batched"
+  faro 2 demo --learner glm-batched --environment linear-fixed
+  has "$stderr" "--environment must be glm-logistic or glm-probit for learner glm-batched (got linear-fixed)"
+  faro 2 demo --environment glm-logistic
+  has "$stderr" "--environment glm-logistic requires --learner glm-batched (got posterior)"
 }
 
 @test "demo: every environment that it lists works" {
@@ -784,7 +849,7 @@ line() {
   faro 2 demo --clients 80 --growth 2 --largest 81
   has "$stderr" "--largest must be at most the number of clients, 80 (got 81)"
   faro 2 demo --learner rs-glm
-  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, hanna"
+  has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, hanna, glm-batched (got rs-glm"
 }
 
 @test "demo: clients' averages, in phases" {

@@ -146,29 +146,36 @@ int fuzz_plan(const uint8_t *data, size_t size) {
   return 0;
 }
 
-int fuzz_policy(const uint8_t *data, size_t size) {
-  start();
+/* Policies of both kinds of campaigns. */
+static void read_policy(const char *word, const uint8_t *data, size_t size) {
   faro_error error = {0};
   faro_policy_document document = {0};
   faro_policy_document again = {0};
   size_t length = 0;
   must(faro_policy_document_open(&document, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
-  char *text = sign("faro-policy-2", data, size, &length);
+  char *text = sign(word, data, size, &length);
   const faro_status status = faro_policy_document_open(&document, text, length, signer.public_key, &error);
   free(text);
   if (status != FARO_OK) {
     must(error.message[0] != '\0');
-    return 0;
+    return;
   }
-  must(faro_policy_document_write(&document.policy, document.campaign, &signer, &text, &length, NULL) ==
-       FARO_OK);
+  must(faro_policy_document_write_at(&document.policy, document.at, document.campaign, &signer, &text,
+                                     &length, NULL) == FARO_OK);
   must(faro_policy_document_open(&again, text, length, signer.public_key, NULL) == FARO_OK);
   const size_t d = document.policy.dimension;
-  must(again.policy.version == document.policy.version &&
-       memcmp(again.numbers, document.numbers, (d + d * (d + 1) / 2) * sizeof(double)) == 0);
+  const size_t count = d + d * (d + 1) / 2 + (document.at ? d : 0);
+  must(again.policy.version == document.policy.version && again.policy.rule == document.policy.rule &&
+       !again.at == !document.at && memcmp(again.numbers, document.numbers, count * sizeof(double)) == 0);
   free(text);
   faro_policy_document_clear(&document);
   faro_policy_document_clear(&again);
+}
+
+int fuzz_policy(const uint8_t *data, size_t size) {
+  start();
+  read_policy("faro-policy-2", data, size);
+  read_policy("faro-policy-3", data, size);
   return 0;
 }
 

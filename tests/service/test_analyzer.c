@@ -73,8 +73,9 @@ static void write_config(const trial *t, const char *release, const char *more) 
   size_t used = (size_t)snprintf(
       text, sizeof text,
       "listen: 127.0.0.1:0\nurl: http://127.0.0.1:8400\ndatabase: %s/db\nsign: %s/sign\nseal: %s/seal\n"
-      "campaign:\n  id: trial\n  dimension: %d\n  arms: 4\n  release: %s\n  delta: 1e-6\n  batch: %d\n%s",
-      t->folder, t->folder, t->folder, DIMENSION, release, BATCH, more);
+      "campaign:\n  id: trial\n  dimension: %d\n  arms: 4\n  release: %s\n  delta: 1e-6\n  batch: %d\n%s%s",
+      t->folder, t->folder, t->folder, DIMENSION, release, BATCH,
+      strstr(more, "honest") ? "" : "  honest: 1\n", more);
   if (t->shufflers > 0) used += (size_t)snprintf(text + used, sizeof text - used, "shufflers:\n");
   for (size_t i = 0; i < t->shufflers; i++) {
     sodium_bin2hex(key, sizeof key, t->shuffler[i].public_key, FARO_KEY_BYTES);
@@ -556,7 +557,7 @@ static void test_analyzer__the_first_campaign_stays(void **state) {
   refused(&t, "shufflers must be 1");
   t.shufflers = 1;
   write_config(&t, "shuffle-bits", "  level: event\n  epsilon: -1\n  horizon: 1000\n");
-  refused(&t, "analyzer.yaml:14: campaign.epsilon must be");
+  refused(&t, "analyzer.yaml:15: campaign.epsilon must be");
   write_config(&t, "shuffle-bits", "  epsilon: 2\n  horizon: 1000\n");
   refused(&t, "analyzer.yaml:6: campaign.level is missing: user (all reports of a client together) or event");
   write_config(&t, "shuffle-bits", EVENT);
@@ -587,8 +588,7 @@ static void test_analyzer__a_campaign_is_refused_by_the_name_of_its_file(void **
        "analyzer.yaml: campaign.learner must be one of linucb"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\n  learner: lin ucb\n",
        "analyzer.yaml: campaign.learner must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, "
-       "hanna (got lin "
-       "ucb"},
+       "hanna, glm-batched (got lin ucb"},
       {"shuffle-bits", "  level: event\n  epsilon: 2\n  horizon: 1000\nsettings: [{name: scale, value: 2}]\n",
        "analyzer.yaml: settings: posterior has no setting scale"},
       {"shuffle-bits",
@@ -626,7 +626,7 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
       {"arms: 4", "arms: 4\n  norm: 2", "campaign.norm"},
       {"arms: 4", "arms: 4\n  low: -1", "campaign.low"},
       {"arms: 4", "arms: 4\n  high: 2", "campaign.high"},
-      {"arms: 4", "arms: 4\n  honest: 0.5", "campaign.honest"},
+      {"honest: 1", "honest: 0.5", "campaign.honest"},
       {"arms: 4", "arms: 4\n  failure: 0.2", "campaign.failure"},
       {"arms: 4", "arms: 4\n  growth: 1.5", "campaign.growth"},
       {"epsilon: 2", "epsilon: 3", "campaign.epsilon"},

@@ -303,9 +303,14 @@ static void set_trial(faro_trial *t, script *s) {
   assert_ok(faro_metrics_create(&s->metrics, error));
   const faro_http_service service = {.routes = routes, .count = 1, .context = s, .metrics = s->metrics};
   assert_ok(faro_http_start(&s->http, &settings, &service, error));
-  *t = (faro_trial){
-      .params = {
-          .dimension = 2, .arms = 2, .clients = 20, .batch = 10, .batches = 10, .epsilon = 1, .delta = 1e-6}};
+  *t = (faro_trial){.params = {.release = "shuffle-bits",
+                               .dimension = 2,
+                               .arms = 2,
+                               .clients = 20,
+                               .batch = 10,
+                               .batches = 10,
+                               .epsilon = 1,
+                               .delta = 1e-6}};
   assert_ok(faro_sign_key_make(&t->sign, error));
   assert_ok(faro_seal_key_make(&t->seal, error));
   faro_sign_key shuffler;

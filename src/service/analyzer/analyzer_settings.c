@@ -19,6 +19,9 @@
 FARO_WORDS(levels, FARO_LEVEL_LIST(X))
 #undef X
 
+/* Those whose moments can be linearised; in the order of FARO_LINK_LIST. */
+FARO_WORDS(links, "linear", "logistic", "probit")
+
 #define AT(member) FARO_AT(faro_analyzer_settings, member)
 #define CAMPAIGN(member) AT(campaign.member)
 #define SETTING(member) FARO_EACH(faro_analyzer_settings, campaign.setting[0].member, campaign.setting)
@@ -57,9 +60,13 @@ static const faro_field fields[] = {
     {"campaign.level", FARO_FIELD_CHOICE, CAMPAIGN(params.level), .required = true, .words = levels,
      .help = "user (all reports of a client together) or event (each report by itself)"},
     {"campaign.contributions", FARO_FIELD_COUNT, CAMPAIGN(params.contributions), .least = 1, .most = 0x1p40},
+    /* No default either, where it matters (faro_campaign_may_found). 0: the settings do not say. */
     {"campaign.honest", FARO_FIELD_REAL, CAMPAIGN(params.honest), .most = 1, .above = true},
     {"campaign.wait", FARO_FIELD_COUNT, CAMPAIGN(wait), .most = 0x1p40},
     {"campaign.failure", FARO_FIELD_REAL, CAMPAIGN(failure), .most = 0.999, .above = true},
+    {"campaign.link", FARO_FIELD_CHOICE, CAMPAIGN(rounds.link), .words = links},
+    {"campaign.bound", FARO_FIELD_REAL, CAMPAIGN(rounds.bound), .most = 1e6, .above = true},
+    {"campaign.fits", FARO_FIELD_COUNT, CAMPAIGN(rounds.fits), .most = FARO_WIRE_FITS_MAX},
     {"campaign.features", FARO_FIELD_TEXT, AT(features)},
     {"campaign.clients", FARO_FIELD_COUNT, CAMPAIGN(phases.reports), .least = 1, .most = 0x1p40},
     {"campaign.noise", FARO_FIELD_REAL, CAMPAIGN(phases.noise), .most = 1e6, .above = true},
@@ -83,7 +90,7 @@ static const faro_analyzer_settings defaults = {.constant = NAN,
                                                 .campaign = {.learner = "posterior",
                                                              .failure = 0.1,
                                                              .contribution.norm = 1,
-                                                             .params = {.contributions = 1, .honest = 1}}};
+                                                             .params = {.contributions = 1}}};
 
 /* A context longer than `norm` is scaled back, and then no longer ends in the constant. */
 static faro_status check_constant(const faro_analyzer_settings *s, faro_error *error) {

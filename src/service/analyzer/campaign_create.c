@@ -121,6 +121,11 @@ const char *faro_campaign_warning(const faro_campaign *c, char out[static FARO_C
              "the horizon has %llu reports; the noise is made for all of them, so a campaign that collects "
              "fewer has more noise than it needs",
              reports);
+  else if (c->params.honest == 1 &&
+           (c->claim.trust == FARO_TRUST_SHUFFLE || c->claim.trust == FARO_TRUST_CONCURRENT))
+    snprintf(out, FARO_CAMPAIGN_WARNING,
+             "campaign.honest is 1: the claim counts on the noise of every client in a batch, and clients "
+             "refuse that unless their own settings allow it");
   return out;
 }
 
@@ -215,8 +220,24 @@ static const char *copy_path(const faro_analyzer_settings *s, char path[static C
   return path;
 }
 
+/* If the noise of others protects each client, the claim is only as good as what is assumed about
+ * them, and so a campaign must say it. A campaign that an earlier version founded may leave it out:
+ * then it is 1. */
+static faro_status check_honest(const faro_analyzer_settings *s, faro_error *error) {
+  const faro_release_kind *kind = faro_release_kind_find(faro_campaign_release(s->release));
+  const bool crowd = kind->trust == FARO_TRUST_SHUFFLE || kind->trust == FARO_TRUST_CONCURRENT;
+  if (!crowd || s->campaign.params.honest > 0) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "%s%scampaign.honest is required for %s, where clients hide among each other: the share of "
+      "a batch that does not work with the analyzer (0.9 allows for one client in ten)",
+      s->file, *s->file ? ": " : "", kind->name);
+}
+
 faro_status faro_campaign_may_found(const faro_analyzer_settings *s, faro_error *error) {
   char path[COPY_PATH];
+  const faro_status status = check_honest(s, error);
+  if (status != FARO_OK) return status;
   if (s->found || access(copy_path(s, path), F_OK) != 0) return FARO_OK;
   return faro_fail(
       error, FARO_INVALID,

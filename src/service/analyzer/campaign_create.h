@@ -46,7 +46,7 @@ faro_status faro_campaign_find(faro_store *store, const faro_applier_keys *keys,
                                faro_error *error) FARO_WARN_UNUSED;
 
 /* Whether a campaign may be founded: no copy of an earlier one is there, or the settings say
- * `found`. */
+ * `found`; and they say `honest`, if the claim rests on it. */
 faro_status faro_campaign_may_found(const faro_analyzer_settings *settings,
                                     faro_error *error) FARO_WARN_UNUSED;
 /* Whether the copy, if there is one, is that of this document; *kept: there is one. */

@@ -13,6 +13,21 @@ static uint64_t rounds_of(const faro_claim *claim, uint64_t batches) {
   return batches < claim->contributions ? batches : claim->contributions;
 }
 
+/* Campaigns in rounds: each round is made for mu^2 / M0, with slacks of at most a thousandth of
+ * delta in all (Lemma P). So what is charged does not depend on the size of a round. */
+static double epsilon_of_rounds(const faro_campaign *c, const faro_release *release, uint64_t rounds) {
+  enum { SLACKS = 1000 };
+  double mu = 0;
+  double slack = 0;
+  const faro_claim *claim = &c->claim;
+  if (rounds >= claim->contributions || !faro_release_gaussian(release, 1, &mu, &slack) ||
+      !(slack * SLACKS <= claim->delta))
+    return claim->epsilon;
+  const double all = faro_gaussian_mu(claim->epsilon, claim->delta);
+  const double share = all * sqrt((double)rounds / (double)claim->contributions);
+  return fmin(claim->epsilon, faro_gaussian_epsilon(share, claim->delta * (1 - 1.0 / SLACKS)));
+}
+
 /* The noise is made for R = min(M0, batches) rounds. If a Gaussian with parameter mu dominates the
  * release, m of them cost at most m / R of mu^2. Other releases, and campaigns in phases, are
  * charged in full with the first round. */
@@ -21,6 +36,7 @@ static double epsilon_of(const faro_campaign *c, const faro_release *release, ui
   double slack = 0;
   const faro_claim *claim = &c->claim;
   const uint64_t all = rounds_of(claim, c->batches);
+  if (faro_campaign_in_rounds(c)) return epsilon_of_rounds(c, release, rounds);
   if (faro_campaign_in_phases(c) || rounds >= all || !faro_release_gaussian(release, 1, &mu, &slack) ||
       !(slack < claim->delta))
     return claim->epsilon;

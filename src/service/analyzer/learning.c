@@ -6,11 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <faro/asker.h>
+
 #include "base/abort.h"
 #include "field/field.h"
 #include "service/analyzer/learning_inner.h"
 
-static const learning_kind *const kinds[] = {&faro_learning_updater, &faro_learning_phases};
+static const learning_kind *const kinds[] = {&faro_learning_updater, &faro_learning_phases,
+                                             &faro_learning_rounds};
 
 struct faro_learning {
   const learning_kind *kind;
@@ -19,7 +22,10 @@ struct faro_learning {
 
 enum { OWN_MAX = 256 }; /* bytes of a learner's own settings */
 
+/* Askers whose sums are published all the time need everybody's data at one place. */
 static const learning_kind *kind_of(const faro_learner_kind *learner) {
+  if (learner->protocol == FARO_PROTOCOL_ASKER && faro_asker_kind_studies(learner) != FARO_STUDIES_BATCHES)
+    return NULL;
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     if (kinds[i]->protocol == learner->protocol) return kinds[i];
   return NULL;
@@ -95,6 +101,13 @@ faro_status faro_learning_complete(faro_campaign *c, faro_error *error) {
     *stated = (faro_campaign_setting){.value = faro_setting_get(s, own)};
     snprintf(stated->name, sizeof stated->name, "%s", s->name);
   }
+  const faro_campaign_rounds *r = &c->rounds;
+  if (kind->protocol != FARO_PROTOCOL_ASKER && (faro_campaign_in_rounds(c) || r->bound > 0 || r->fits > 0))
+    return faro_fail(
+        error, FARO_INVALID,
+        "campaign.link, bound and fits are for learners that work in rounds, such as glm-batched; "
+        "%s does not",
+        kind->name);
   return kind_of(kind)->complete(c, kind, own, error);
 }
 

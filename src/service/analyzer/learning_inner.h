@@ -2,7 +2,9 @@
  * it.
  *
  *   learning_updater.c  one release of running sums; the policy is a vector and a matrix
- *   learning_phases.c   a release for each batch; the policy is a plan */
+ *   learning_phases.c   a release for each batch; the policy is a plan
+ *   learning_rounds.c   a release for each batch, of linearised moments; the policy says at which
+ *                       point */
 #ifndef FARO_SERVICE_ANALYZER_LEARNING_INNER_H
 #define FARO_SERVICE_ANALYZER_LEARNING_INNER_H
 
@@ -36,6 +38,6 @@ typedef struct learning_kind {
   faro_learning_view (*snapshot)(const void *own);
 } learning_kind;
 
-extern const learning_kind faro_learning_updater, faro_learning_phases;
+extern const learning_kind faro_learning_updater, faro_learning_phases, faro_learning_rounds;
 
 #endif

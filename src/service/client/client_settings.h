@@ -16,7 +16,7 @@ enum { FARO_CLIENT_PATH = 1024 };
  *   delta: 1e-6
  *   trust: shuffle                   # local, shuffle, concurrent or joint
  *   level: user                      # or event
- *   honest: 0.9                      # the most of a batch whose noise may be counted on; 0: any
+ *   honest: 0.9                      # the most of a batch whose noise may be counted on; 1: any
  *   insecure: false                  # true allows plain http:// beyond this machine
  *   fixed: false                     # true refuses moves to other addresses and keys
  *   shufflers:                       # pinned: a campaign with another one is refused; none: any

@@ -77,6 +77,7 @@ static faro_client_params params_of(void) {
                               .epsilon = 2,
                               .delta = 1e-6,
                               .trust = "joint",
+                              .honest = 1,
                               .user_level = true};
 }
 
@@ -148,12 +149,24 @@ static void test_client__counts_on_no_more_honest_others_than_it_believes_in(voi
   document campaign = {0};
   faro_campaign c = campaign_of("shuffle-bits", 2, 1, &campaign);
   faro_client_params params = params_of();
-  params.honest = 1;
   assert_string_equal(refusal(&campaign, &params), "");
+  params.honest = 0; /* nothing was said */
+  assert_string_equal(
+      refusal(&campaign, &params),
+      "honest of the campaign is 1, and this client accepts at most 0.95 unless it is told to "
+      "(honest)");
+  params.campaign = c.digest; /* it took part before there was this default */
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.campaign = NULL;
   params.honest = 0.8;
   assert_string_equal(refusal(&campaign, &params),
                       "honest of the campaign is 1, and this client accepts at most 0.8");
   assert_int_equal(refused_with, FARO_WEAK);
+  c.params.honest = 0.95;
+  rewrite(&c, &campaign);
+  params.honest = 0;
+  assert_string_equal(refusal(&campaign, &params), "");
+  params.honest = 0.8;
   c.params.honest = 0.8;
   rewrite(&c, &campaign);
   assert_string_equal(refusal(&campaign, &params), "");

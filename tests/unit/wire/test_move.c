@@ -152,6 +152,7 @@ static faro_client *client_of(const faro_sign_key *pinned, const faro_sign_key *
                                      .epsilon = 1,
                                      .delta = 1e-6,
                                      .trust = "shuffle",
+                                     .honest = 1,
                                      .fixed = fixed,
                                      .shufflers = shuffler_pin ? shuffler_pin->public_key : NULL,
                                      .shuffler_count = shuffler_pin != NULL};

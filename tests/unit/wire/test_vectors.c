@@ -82,6 +82,8 @@ static void describe_policy(faro_text *out, const loaded *l) {
   for (size_t i = 0; i < p.dimension; i++) faro_text_add(out, " %.17g", p.theta[i]);
   faro_text_add(out, ", w");
   for (size_t i = 0; i < p.dimension * (p.dimension + 1) / 2; i++) faro_text_add(out, " %.17g", p.w[i]);
+  for (size_t i = 0; document.at && i < p.dimension; i++)
+    faro_text_add(out, "%s %.17g", i == 0 ? ", at" : "", document.at[i]);
   faro_policy_document_clear(&document);
 }
 
@@ -886,6 +888,65 @@ static void emit_phases(void) {
   faro_plans_destroy(c.plans);
 }
 
+/* Two terms of two rounds. */
+static faro_campaign campaign_in_rounds(void) {
+  faro_campaign c = campaign_of("shuffle-bits", 1);
+  snprintf(c.id, sizeof c.id, "vector-rounds");
+  snprintf(c.learner, sizeof c.learner, "glm-batched");
+  c.params.contributions = 2;
+  c.centre = 0;
+  c.rounds = (faro_campaign_rounds){
+      .link = FARO_LINK_LOGISTIC, .bound = 2, .fits = 1, .terms = 2, .term = {{50}, {80}}};
+  assert_ok(faro_contribution_linearised(&c.contribution, D, 1, c.rounds.link, c.rounds.bound, error));
+  return c;
+}
+
+static void emit_point(const faro_campaign *c) {
+  static const edit edits[] = {
+      {"rounds-rule", "a rule that rounds do not have", "\"rule\":\"design\"", "\"rule\":\"sample\""},
+      {"rounds-rule-width", "as at the end", "\"rule\":\"design\"", "\"rule\":\"width\""},
+      {"rounds-point", "a point of three numbers", "\"at\":[", "\"at\":[0,"},
+      {"rounds-no-point", "no point", ",\"at\":[0.5,-1]", ""}};
+  double theta[D] = {0.5, -1.25}, w[] = {1, 0.25, 0.5}, at[D] = {0.5, -1};
+  const faro_policy policy = {
+      .rule = FARO_RULE_DESIGN, .version = 3, .dimension = D, .beta = 2.5, .theta = theta, .w = w};
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_policy_document_write_at(&policy, at, c->digest, &analyzer, &text, &length, error));
+  emit("policy-rounds-good", "policy", "-", "of a round", text, length);
+  emit_edits("faro-policy-3", "policy", strchr(text, '\n') + 1, edits, sizeof edits / sizeof *edits);
+  free(text);
+}
+
+static void emit_rounds(void) {
+  static const edit edits[] = {
+      {"rounds-link", "a link whose moments are not bounded", "\"link\":\"logistic\"",
+       "\"link\":\"poisson\""},
+      {"rounds-bound", "no bound", "\"bound\":2", "\"bound\":0"},
+      {"rounds-fits", "more fits than rounds of a person", "\"fits\":1", "\"fits\":2"},
+      {"rounds-size", "a size that the encoding does not have", "\"terms\":[{\"size\":50}",
+       "\"terms\":[{\"size\":51}"},
+      {"rounds-terms", "no terms", "[{\"size\":50},{\"size\":80}]", "[]"}};
+  faro_campaign c = campaign_in_rounds();
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  emit("campaign-rounds", "campaign", "-", "in rounds", text, length);
+  emit_edits("faro-campaign-3", "campaign", strchr(text, '\n') + 1, edits, sizeof edits / sizeof *edits);
+  free(text);
+  emit_point(&c);
+  bytes b = report_of(&c, 1, 1, 0, values);
+  emit_report("rounds", "good", "of the first round", &b);
+  b = report_of(&c, 4, 1, 0, values);
+  emit_report("rounds", "last", "of the last round", &b);
+  b = batch_of(&c, 0, 3, 80, &shuffler, 7);
+  emit_batch("rounds", "good", "the last one", &b);
+  b = batch_of(&c, 0, 1, 80, &shuffler, 7);
+  emit_batch("rounds", "early", "of the second term's size, too early", &b);
+  b = batch_of(&c, 0, 4, 80, &shuffler, 7);
+  emit_batch("rounds", "late", "after the last round", &b);
+}
+
 static void emit_directions(void) {
   static const struct {
     uint64_t seed, index;
@@ -941,6 +1002,7 @@ static void bless(void) {
   }
   emit_growing();
   emit_phases();
+  emit_rounds();
   emit_directions();
   emit_earlier();
   assert_int_equal(fclose(manifest), 0);
