@@ -14,19 +14,22 @@
 #include "base/file.h"
 #include "cli/cli.h"
 #include "service/analyzer/campaign_create.h"
+#include "service/host/host_settings.h"
 #include "service/role/json_text.h"
 #include "service/shuffler/shuffler_settings.h"
 #include "service/state/spool.h"
 #include "wire/bytes.h"
 
 typedef struct request {
-  const char *config, *out;
+  const char *config, *campaign, *out;
   bool final;
 } request;
 
 static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, config), .required = true, .value = "FILE",
      .help = "the role's settings"},
+    {"campaign", FARO_FIELD_WORD, FARO_AT(request, campaign), .value = "NAME",
+     .help = "which one, if the analyzer's settings name a folder of campaigns"},
     {"out", FARO_FIELD_WORD, FARO_AT(request, out), .required = true, .value = "FILE",
      .help = "the copy, a new file; FILE.manifest says what it is"},
     {"final", FARO_FIELD_FLAG, FARO_AT(request, final),
@@ -111,7 +114,7 @@ static faro_status back_up_analyzer(const request *r, faro_error *error) {
   faro_store *store = NULL;
   uint64_t batches = 0;
   char id[FARO_ID_MAX + 1] = "";
-  faro_status status = faro_analyzer_settings_load(&settings, r->config, error);
+  faro_status status = faro_host_one_load(r->config, r->campaign, &settings, error);
   if (status == FARO_OK)
     status = faro_store_open(&store, settings.database, r->final ? FARO_READ_WRITE : FARO_READ_ONLY, error);
   if (status == FARO_OK) status = copy_analyzer(r, store, &settings, &batches, id, error);

@@ -6,12 +6,13 @@
 
 #include "cli/cli.h"
 #include "service/analyzer/campaign_move.h"
+#include "service/host/host_settings.h"
 #include "service/http/listen.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/shuffler/shuffler_check.h"
 
 typedef struct request {
-  const char *config, *old_key, *url, *new_key;
+  const char *config, *campaign, *old_key, *url, *new_key;
   bool dry;
 } request;
 
@@ -19,6 +20,8 @@ static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, config), .required = true, .value = "FILE",
      .help =
          "sign: the analyzer's settings, with the new addresses and keys; consent: the shuffler's settings"},
+    {"campaign", FARO_FIELD_WORD, FARO_AT(request, campaign), .value = "NAME",
+     .help = "which one, if the analyzer's settings name a folder of campaigns"},
     {"old-key", FARO_FIELD_WORD, FARO_AT(request, old_key), .value = "FILE",
      .help = "sign: the secret signing key of before, if `sign` is a new one"},
     {"dry-run", FARO_FIELD_FLAG, FARO_AT(request, dry),
@@ -33,7 +36,7 @@ static int sign(const request *r) {
   static faro_analyzer_settings settings;
   faro_error error = {0};
   faro_text out = FARO_TEXT_INIT;
-  faro_status status = faro_analyzer_settings_load(&settings, r->config, &error);
+  faro_status status = faro_host_one_load(r->config, r->campaign, &settings, &error);
   if (status == FARO_OK) status = faro_campaign_move(&settings, r->old_key, r->dry, &out, &error);
   if (status == FARO_OK) return cli_print(stdout, out.failed ? NULL : out.data);
   faro_text_clear(&out);

@@ -1,5 +1,5 @@
-/* restore: faro restore analyzer|shuffler: puts a copy that faro backup has made to the place that the
- * settings name. A copy with --final is moved there: it can be restored once. */
+/* restore: faro restore analyzer|shuffler: puts a copy that faro backup has made to the place that
+ * the settings name. A copy with --final is moved there: it can be restored once. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +8,20 @@
 #include "base/file.h"
 #include "cli/backup.h"
 #include "cli/cli.h"
-#include "service/analyzer/analyzer_settings.h"
 #include "service/analyzer/store.h"
+#include "service/host/host_settings.h"
 #include "service/shuffler/shuffler_settings.h"
 #include "service/state/spool.h"
 
 typedef struct request {
-  const char *config, *from;
+  const char *config, *campaign, *from;
 } request;
 
 static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, config), .required = true, .value = "FILE",
      .help = "the role's settings: the state goes to the place that they name, where none may be"},
+    {"campaign", FARO_FIELD_WORD, FARO_AT(request, campaign), .value = "NAME",
+     .help = "which one, if the analyzer's settings name a folder of campaigns"},
     {"from", FARO_FIELD_WORD, FARO_AT(request, from), .required = true, .value = "FILE",
      .help = "a copy that `faro backup` has made; FILE.manifest must be beside it"},
 };
@@ -60,7 +62,7 @@ static faro_status restore_analyzer(const request *r, bool final, faro_error *er
   static faro_analyzer_settings settings;
   char from[CLI_PATH], to[CLI_PATH];
   faro_store *store = NULL;
-  faro_status status = faro_analyzer_settings_load(&settings, r->config, error);
+  faro_status status = faro_host_one_load(r->config, r->campaign, &settings, error);
   snprintf(from, sizeof from, "%s.intake", r->from);
   snprintf(to, sizeof to, "%s.intake", settings.database);
   if (status == FARO_OK) status = check_free(settings.database, error);

@@ -34,6 +34,7 @@ health() {
 }
 
 @test "backup: a copy that is the newest state goes on, once the shuffler has said so" {
+  slow_test
   running
   faro 0 backup analyzer --config "$T/analyzer.yaml" --out "$T/copy" # while it runs
   has "$output" "campaign walk after 1 batches"
@@ -57,6 +58,7 @@ health() {
 }
 
 @test "backup: an old copy takes no batch, and says why" {
+  slow_test
   running
   faro 0 backup analyzer --config "$T/analyzer.yaml" --out "$T/copy"
   round 1 0 && round 3 0
@@ -74,6 +76,7 @@ health() {
 }
 
 @test "backup: --final moves a state, which goes on in one place only" {
+  slow_test
   running
   round 3 0 # the open batch moves too
   faro 4 backup analyzer --config "$T/analyzer.yaml" --out "$T/moved" --final # it runs

@@ -72,6 +72,7 @@ PYTHON
 }
 
 @test "ledger: a server that forges is refused" {
+  slow_test
   spent
   mkdir -p "$T/forged/v1"
   local path

@@ -11,6 +11,7 @@ teardown() { faro_teardown; }
 set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
 
 @test "move: the analyzer's address" {
+  slow_test
   campaign
   role_named analyzer analyzer "$T/analyzer.yaml"
   role_named shuffler shuffler "$T/shuffler.yaml"
@@ -25,6 +26,8 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   stop analyzer
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
   has "$stderr" "run \`faro move sign\` first"
+  faro 3 move sign --config "$T/analyzer.yaml" --campaign walk
+  has "$stderr" "has one campaign"
   faro 0 move sign --config "$T/analyzer.yaml" --dry-run
   has "$output" "address of the analyzer: $before -> http://127.0.0.1:$port"
   faro 3 analyzer --check-config --config "$T/analyzer.yaml"
@@ -65,6 +68,7 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
 }
 
 @test "move: a shuffler's address and key, with its consent only" {
+  slow_test
   campaign
   role_named analyzer analyzer "$T/analyzer.yaml"
   role_named shuffler shuffler "$T/shuffler.yaml"
@@ -115,6 +119,7 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
 }
 
 @test "move: the signing key, handed over by both" {
+  slow_test
   campaign
   role_named analyzer analyzer "$T/analyzer.yaml"
   role_named shuffler shuffler "$T/shuffler.yaml"
@@ -145,4 +150,31 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   faro 0 ledger verify --database "$T/analyzer.db" --key "$T/analyzer.sign.public"
   stop shuffler
   role_named shuffler shuffler "$T/shuffler.yaml" # pins the old key, too
+}
+
+@test "move: the sealing key, while reports are on their way" {
+  slow_test
+  campaign
+  sed -i '/^shufflers:/,$d; s/release: shuffle-bits/release: central-tree/; s/batch: 2/batch: 3/' "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  for i in 1 2 3; do echo "trust: joint" >>"$T/$i.yaml"; done
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5 # sealed to the old key, and waits in the open batch
+  [ "$status" -eq 0 ]
+  stop analyzer
+  "$FARO" keys seal --out "$T/next.seal" >/dev/null
+  set_line analyzer.yaml seal "$T/next.seal.secret"
+  faro 3 move sign --config "$T/analyzer.yaml"
+  has "$stderr" "seal-before must be the file of the secret key before it"
+  echo "seal-before: $T/analyzer.seal.secret" >>"$T/analyzer.yaml"
+  faro 0 move sign --config "$T/analyzer.yaml"
+  has "$output" "sealing key: "
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 2 0.5
+  round 3 0.5 # both sealed to the new one
+  [ "$status" -eq 0 ]
+  version 2
+  run get "$analyzer_url" /metrics
+  has "$output" "faro_analyzer_reports_total 3"
+  has "$output" "faro_analyzer_spoiled_total 0"
 }

@@ -780,8 +780,6 @@ line() {
 }
 
 @test "demo: what glm-batched cannot use is refused at once" {
-  faro 2 demo --learner glm-batched --clients 60
-  has "$stderr" "--clients must be more for learner glm-batched (got 60)"
   faro 2 demo --learner glm-batched --batch 100
   has "$stderr" "--batch, --growth and --largest are not for learner glm-batched"
   faro 2 demo --learner glm-batched --environment linear-fixed

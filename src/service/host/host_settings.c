@@ -122,3 +122,28 @@ faro_status faro_host_campaign_load(const faro_host_settings *s, const char *nam
     return faro_fail(error, FARO_INVALID, "%s: url is too long with %s behind it", s->file, name);
   return faro_analyzer_settings_load_in(campaign, path, &s->http, url, error);
 }
+
+static faro_status choose_one(const faro_host_settings *s, const char *name, faro_analyzer_settings *campaign,
+                              faro_error *error) {
+  const bool many = *s->campaigns != '\0';
+  if (many && !name)
+    return faro_fail(error, FARO_INVALID, "--campaign NAME is required: %s serves a folder of campaigns",
+                     s->file);
+  if (!many && name)
+    return faro_fail(error, FARO_INVALID, "--campaign is for a folder of campaigns, and %s has one campaign",
+                     s->file);
+  if (!many) *campaign = s->one;
+  if (!many) return FARO_OK;
+  const faro_status status = faro_host_name_check(name, error);
+  return status == FARO_OK ? faro_host_campaign_load(s, name, campaign, error) : status;
+}
+
+faro_status faro_host_one_load(const char *path, const char *name, faro_analyzer_settings *campaign,
+                               faro_error *error) {
+  faro_host_settings *s = malloc(sizeof *s);
+  if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate the settings");
+  faro_status status = faro_host_settings_load(s, path, error);
+  if (status == FARO_OK) status = choose_one(s, name, campaign, error);
+  free(s);
+  return status;
+}

@@ -38,4 +38,9 @@ faro_status faro_host_names_read(const faro_host_settings *settings, faro_host_n
 faro_status faro_host_campaign_load(const faro_host_settings *settings, const char *name,
                                     faro_analyzer_settings *campaign, faro_error *error) FARO_WARN_UNUSED;
 
+/* Reads the settings of one campaign for a command that works on a stopped analyzer: the one of the
+ * file, or with `campaigns` the one with this name, which is then required (--campaign). */
+faro_status faro_host_one_load(const char *path, const char *name, faro_analyzer_settings *campaign,
+                               faro_error *error) FARO_WARN_UNUSED;
+
 #endif
