@@ -856,7 +856,7 @@ line() {
   sed -i '/^campaign:/,/horizon: 6}/d' "$T/analyzer.yaml"
   cat >>"$T/analyzer.yaml" <<EOF
 campaign: {id: walk, learner: dpe, dimension: 2, arms: 3, release: shuffle-bits, epsilon: 4, delta: 1e-3, level: user,
-  clients: 60, batch: 20, horizon: 1000, features: $T/arms}
+  clients: 60, batch: 20, horizon: 1000, honest: 1, features: $T/arms}
 EOF
   faro 0 analyzer --check-config --config "$T/analyzer.yaml"
   has "$output" "dpe behind shuffle-bits, in phases, batches of 20 to 60 reports"
