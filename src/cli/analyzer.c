@@ -171,7 +171,7 @@ static int serve(const faro_host_settings *settings) {
   faro_log_role("analyzer");
   faro_status status = faro_process_begin(&error);
   if (status == FARO_OK) status = faro_host_start(&host, settings, &error);
-  if (status != FARO_OK) return cli_fail(&error);
+  if (status != FARO_OK) return cli_fail_role(&error);
   const int admin = faro_host_admin_port(host);
   if (admin) faro_log(FARO_LOG_INFO, "ready", "si si", "port", (int)faro_host_port(host), "admin", admin);
   else faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_host_port(host));

@@ -261,9 +261,11 @@ static void show(const session *s) {
   char pair[FARO_PAIR_SIZE];
   char epsilon[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
-  printf("campaign:  %s\nlearner:   %s\nrelease:   %s, %" PRIu64 " batches of %" PRIu64, c->id, c->learner,
-         c->release->name, c->batches, c->params.batch);
-  if (c->encodings > 1 && c->shufflers <= 1) printf(" to %" PRIu64, faro_campaign_largest(c));
+  const bool phases = faro_campaign_in_phases(c);
+  printf("campaign:  %s\nlearner:   %s\nrelease:   %s, ", c->id, c->learner, c->release->name);
+  if (phases) printf("in phases, batches of %" PRIu64, c->params.batch);
+  else printf("%" PRIu64 " batches of %" PRIu64, c->batches, c->params.batch);
+  if (phases || (c->encodings > 1 && c->shufflers <= 1)) printf(" to %" PRIu64, faro_campaign_largest(c));
   printf(" reports\n");
   printf("claim:     epsilon %s, delta %s, level %s (at most %" PRIu64 " reports per client), trust %s, %s\n",
          faro_above(c->claim.epsilon, 6, epsilon), faro_above(c->claim.delta, 6, delta),
@@ -278,8 +280,10 @@ static void show(const session *s) {
     printf("alone:     %s even if shufflers and analyzer work together\n",
            faro_pair_above(c->claim.local_epsilon, c->claim.local_delta, pair));
   show_honest(c);
-  printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n", c->contribution.dimension,
-         c->contribution.norm, c->arms);
+  if (phases) printf("arms:      %" PRIu64 ", the same for everybody; plans say which are played\n", c->arms);
+  else
+    printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n",
+           c->contribution.dimension, c->contribution.norm, c->arms);
   show_shufflers(c);
   if (faro_client_moved(s->client) > 0)
     printf("moved:     %" PRIu64 " times; the analyzer is at %s\n", faro_client_moved(s->client),
@@ -503,6 +507,11 @@ static int say_what_waits(const session *s) {
 
 /* Sends what waits, then plays. */
 static faro_status take_part(session *s, faro_error *error) {
+  if (faro_client_in_phases(s->client))
+    return faro_fail(error, FARO_INVALID,
+                     "campaign %s is in phases: clients play what its plans say, through the library "
+                     "(faro_client_next in faro/client.h); this command can only --show it",
+                     s->campaign.id);
   faro_status status = s->r->dry ? FARO_OK : flush(s, error);
   if (status == FARO_OK && !s->r->flush) status = play(s, stdin, error);
   return status == FARO_OK && !s->r->dry ? faro_queue_save(s->queue, s->client, error) : status;

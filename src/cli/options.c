@@ -9,6 +9,7 @@
 #include "base/abort.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "service/role/log.h"
 #include "sim/settings.h"
 
 enum { WIDTH_LEAST = 40, WIDTH_MOST = 100, OPTION_SIZE = 64, HELP_SIZE = 2 * FARO_ALLOWED };
@@ -131,6 +132,11 @@ int cli_fail(const faro_error *error) {
   fprintf(stderr, "faro: %s\n", error->message);
   if (error->status == FARO_INTERRUPTED) return EXIT_STOPPED;
   return error->status == FARO_MEMORY || error->status == FARO_SYSTEM ? EXIT_SYSTEM : EXIT_INPUT;
+}
+
+int cli_fail_role(const faro_error *error) {
+  if (!isatty(STDERR_FILENO)) faro_log_error("failed", error);
+  return cli_fail(error);
 }
 
 int cli_print(FILE *out, char *text) {

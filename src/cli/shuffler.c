@@ -24,7 +24,7 @@ static int run(int argc, char **argv) {
   static faro_shuffler_settings settings;
   faro_error error = {0};
   if (faro_shuffler_settings_load(&settings, r.config, &error) != FARO_OK) return cli_fail(&error);
-  if (!r.check) return faro_shuffler_serve(&settings, &error) == FARO_OK ? EXIT_DONE : cli_fail(&error);
+  if (!r.check) return faro_shuffler_serve(&settings, &error) == FARO_OK ? EXIT_DONE : cli_fail_role(&error);
   if (faro_shuffler_check(&settings, &error) != FARO_OK) return cli_fail(&error);
   printf("%s: ok\n", r.config);
   return EXIT_DONE;

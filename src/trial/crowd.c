@@ -576,6 +576,7 @@ faro_status faro_crowd_move(faro_crowd *crowd, const char *document, size_t leng
   crowd->move = copy;
   crowd->move_length = length;
   crowd->moves++;
+  crowd->version = 0; /* the policy may be signed by an old key, which clients refuse from now on */
   pthread_mutex_unlock(&crowd->lock);
   return FARO_OK;
 }

@@ -41,7 +41,8 @@ void faro_crowd_destroy(faro_crowd *crowd);
 /* Uses this policy from now on. The text is copied. */
 faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t length, uint64_t version,
                               faro_error *error) FARO_WARN_UNUSED;
-/* Addresses and keys have changed by this move (wire/move.h). The text is copied. */
+/* Addresses and keys have changed by this move (wire/move.h). The text is copied. Clients go on
+ * with the policy that they have; give them the newest one again. */
 faro_status faro_crowd_move(faro_crowd *crowd, const char *document, size_t length,
                             faro_error *error) FARO_WARN_UNUSED;
 /* Allows this many more reports. */

@@ -780,8 +780,6 @@ line() {
 }
 
 @test "demo: what glm-batched cannot use is refused at once" {
-  faro 2 demo --learner glm-batched --clients 60
-  has "$stderr" "--clients must be more for learner glm-batched (got 60)"
   faro 2 demo --learner glm-batched --batch 100
   has "$stderr" "--batch, --growth and --largest are not for learner glm-batched"
   faro 2 demo --learner glm-batched --environment linear-fixed
@@ -850,6 +848,35 @@ line() {
   has "$stderr" "--largest must be at most the number of clients, 80 (got 81)"
   faro 2 demo --learner rs-glm
   has "$stderr" "must be one of linucb, posterior, lints, greedy, uniform, dpe, pe, hanna, glm-batched (got rs-glm"
+}
+
+@test "service: a campaign in phases is checked, shown and followed" {
+  campaign
+  printf '1 0\n0, 1\n0.6 0.6\n' >"$T/arms"
+  sed -i '/^campaign:/,/horizon: 6}/d' "$T/analyzer.yaml"
+  cat >>"$T/analyzer.yaml" <<EOF
+campaign: {id: walk, learner: dpe, dimension: 2, arms: 3, release: shuffle-bits, epsilon: 4, delta: 1e-3, level: user,
+  clients: 60, batch: 20, horizon: 1000, honest: 1, features: $T/arms}
+EOF
+  faro 0 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$output" "dpe behind shuffle-bits, in phases, batches of 20 to 60 reports"
+  has "$output" "phases: at most 60 reports in all, of at most 3 numbers each"
+  has "$output" "tokens: at least 60 clients must have one"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  faro 0 client --config "$T/1.yaml" --show
+  has "$output" "shuffle-bits, in phases, batches of 20 to 60 reports"
+  has "$output" "policy:    version 1"
+  faro 3 client --config "$T/1.yaml" <<<"1 0"
+  has "$stderr" "campaign walk is in phases"
+  run get "$analyzer_url" /v1/status.json
+  has "$output" '"plan":{"phase":1,"left":3,'
+  sed -i 's/level: user/level: event/' "$T/analyzer.yaml"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" "campaign.level must be user with contributions 1 for learner dpe"
+  printf '1 0\n0 x\n' >"$T/arms"
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml"
+  has "$stderr" 'arms: number 4 must be a number (got "x")'
 }
 
 @test "demo: clients' averages, in phases" {

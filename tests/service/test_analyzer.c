@@ -1064,10 +1064,11 @@ static void test_analyzer__the_page_is_served_with_a_policy_of_its_own(void **st
   json_t *json = get_json(&t, "/v1/status.json");
   double reward = 0;
   double width = 0;
+  json_t *noise = NULL; /* without a constant: null */
   json_int_t users = 0;
   const char *learner = NULL;
-  assert_int_equal(json_unpack(json, "{s{s[[IFF]]} s{ss}}", "curve", "points", &users, &reward, &width,
-                               "campaign", "learner", &learner),
+  assert_int_equal(json_unpack(json, "{s{s[[IFFo]]} s{ss}}", "curve", "points", &users, &reward, &width,
+                               &noise, "campaign", "learner", &learner),
                    0);
   assert_string_equal(learner, "posterior");
   assert_int_equal(users, BATCH);

@@ -197,6 +197,7 @@ static void test_outage__an_old_database_is_noticed_by_both_sides(void **state) 
   stop(&p, 0);
   copy(&p, 0, ".db", ".new");
   copy(&p, 0, ".old", ".db");
+  refuses(&p, "", "\"role\":\"analyzer\""); /* a line of the log */
   refuses(&p, "", "has 1 batches, but");
   refuses(&p, "--check-config", " 2 were applied: an old copy was restored");
   forget_number(&p); /* it was restored too, or lost */
@@ -257,6 +258,44 @@ static void test_outage__another_campaign_is_noticed_by_both_sides(void **state)
   start(&p, 0); /* it founds a campaign of the same name */
   becomes(&p, 1, 503, "peer-differs: the analyzer holds another campaign");
   becomes(&p, 0, 503, "peer-differs: shuffler 0 holds another campaign");
+  close_play(&p);
+}
+
+/* What the file held is still in the memory of the role, but no later start would find it. */
+static void test_outage__damage_is_noticed_while_it_happens(void **state) {
+  (void)state;
+  slow_test();
+  play p;
+  faro_sent sent;
+  char path[FARO_TRIAL_PATH];
+  open_play(&p);
+  fill(&p, 1);
+  FILE *file = fopen(faro_trial_file(&p.trial, 1, ".db", path), "r+");
+  assert_non_null(file);
+  assert_int_equal(fseek(file, 4096, SEEK_SET), 0);
+  for (int i = 0; i < 3 * 4096; i++) fputc(0xee, file);
+  assert_int_equal(fclose(file), 0);
+  becomes(&p, 1, 503, "is damaged; nothing is written to it any more");
+  assert_int_equal(get(&p, 1, "/readyz").status, 503);
+  assert_int_equal(post(&p, 0, B, 2, &sent), 503);
+  close_play(&p);
+}
+
+/* Memory and files are shown in steps that no single report moves. */
+static void test_outage__memory_and_files_are_rounded(void **state) {
+  (void)state;
+  play p;
+  faro_sent sent;
+  open_play(&p);
+  const double memory = metric(&p, 1, "process_resident_memory_bytes");
+  assert_true(memory > 0 && fmod(memory, 16 << 20) == 0);
+  assert_true(fmod(metric(&p, 1, "process_open_fds"), 16) == 0);
+  assert_true(fmod(metric(&p, 1, "faro_disk_free_bytes"), 16 << 20) == 0);
+  for (size_t i = 0; i < B - 1; i++) {
+    assert_int_equal(post(&p, i, 1, 1, &sent), 200);
+    assert_true(fmod(metric(&p, 1, "process_resident_memory_bytes"), 16 << 20) == 0);
+    assert_true(metric(&p, 1, "faro_state_bytes") == 16 << 20);
+  }
   close_play(&p);
 }
 
@@ -509,6 +548,8 @@ int main(void) {
       cmocka_unit_test(test_outage__an_old_state_of_a_shuffler_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__another_campaign_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__a_role_that_is_gone_is_missed_by_the_other),
+      cmocka_unit_test(test_outage__damage_is_noticed_while_it_happens),
+      cmocka_unit_test(test_outage__memory_and_files_are_rounded),
       cmocka_unit_test(test_peers__silence_is_noticed_after_twenty_seconds_until_the_end),
       cmocka_unit_test(test_peers__batches_on_their_way_are_no_difference),
       cmocka_unit_test(test_thinned__shows_hundreds_on_average_and_nothing_of_the_first),

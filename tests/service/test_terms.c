@@ -92,8 +92,12 @@ static void take_policy(scene *s) {
 
 static faro_client *open_client(const scene *s) {
   faro_client *client = NULL;
-  const faro_client_params params = {
-      .signer = s->keys.sign.public_key, .token = s->tokens, .epsilon = 4, .delta = 1e-6, .trust = "joint"};
+  const faro_client_params params = {.signer = s->keys.sign.public_key,
+                                     .token = s->tokens,
+                                     .epsilon = 4,
+                                     .delta = 1e-6,
+                                     .trust = "joint",
+                                     .honest = 1};
   assert_ok(faro_client_open(&client, &params, error));
   assert_ok(faro_client_campaign(client, s->document, s->length, error));
   return client;

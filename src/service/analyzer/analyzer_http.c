@@ -271,6 +271,9 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   pthread_mutex_lock(&a->served.mutex);
   memcpy(stalled, a->served.stalled, sizeof stalled);
   const bool needs_purge = a->served.needs_purge;
+  const faro_rate *applied = &a->served.status.applied;
+  const double since =
+      applied->count > 0 ? applied->at[(applied->count - 1) % FARO_RATE_MARKS] : applied->start;
   const bool finished = a->served.life >= FARO_LIFE_FINISHED;
   const bool fenced = a->served.fenced;
   pthread_mutex_unlock(&a->served.mutex);
@@ -284,6 +287,10 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
                            "that it handed over just those that are here"
                          : "");
   faro_peers_check(&a->peers, finished, faro_clock(), &a->health);
+  for (size_t i = 0; i < a->campaign.shufflers; i++)
+    faro_metric_set(a->metrics.heard[i], faro_peers_heard(&a->peers, i, faro_clock()));
+  faro_metric_set(a->metrics.since, faro_clock() - since);
+  faro_disk_look(&a->metrics.disk, a->settings->database);
   if (a->intake) faro_intake_check(a->intake, &a->health);
   return faro_health_write(&a->health, ready, reasons);
 }

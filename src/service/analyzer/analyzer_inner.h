@@ -21,6 +21,7 @@
 #include "service/analyzer/applier.h"
 #include "service/analyzer/page.h"
 #include "service/analyzer/peers.h"
+#include "service/role/disk.h"
 #include "service/role/intake.h"
 
 enum {
@@ -57,6 +58,7 @@ typedef struct analyzer_served {
 typedef struct analyzer_worker {
   faro_store *store;
   faro_applier *applier;
+  double verify_at;   /* when the file is read anew */
   uint64_t published; /* version of the policy */
   size_t unkept;      /* bytes of a batch that could not be kept; 0: the last one could */
   const char *logged; /* the campaign in lines of the log */
@@ -82,6 +84,8 @@ typedef struct analyzer_reader {
 
 typedef struct analyzer_metrics {
   faro_metrics *all;
+  faro_metric *since, *waiting, *heard[FARO_SHUFFLERS_MAX];
+  faro_disk disk;
   faro_metric *receipt[FARO_RECEIPTS], *applied, *reports, *spoiled, *failures, *version, *charged, *allowed,
       *seconds;
 } analyzer_metrics;

@@ -57,6 +57,13 @@ static faro_status set_campaign(faro_analyzer *a, faro_error *error) {
   return status == FARO_OK ? faro_campaign_same(a->settings, &a->document, &a->kept, error) : status;
 }
 
+static const char *const shuffler_label[] = {
+    "shuffler=\"0\"",  "shuffler=\"1\"",  "shuffler=\"2\"",  "shuffler=\"3\"",  "shuffler=\"4\"",
+    "shuffler=\"5\"",  "shuffler=\"6\"",  "shuffler=\"7\"",  "shuffler=\"8\"",  "shuffler=\"9\"",
+    "shuffler=\"10\"", "shuffler=\"11\"", "shuffler=\"12\"", "shuffler=\"13\"", "shuffler=\"14\"",
+    "shuffler=\"15\"", "shuffler=\"16\"", "shuffler=\"17\"", "shuffler=\"18\"", "shuffler=\"19\""};
+_Static_assert(sizeof shuffler_label / sizeof *shuffler_label == FARO_SHUFFLERS_MAX, "one for each");
+
 static void set_metrics(faro_analyzer *a) {
   static const char *const result[FARO_RECEIPTS] = {[FARO_RECEIPT_TAKEN] = "result=\"taken\"",
                                                     [FARO_RECEIPT_KNOWN] = "result=\"known\"",
@@ -82,6 +89,14 @@ static void set_metrics(faro_analyzer *a) {
                                   "Releases that the budget allows in all.");
   m->seconds =
       faro_metrics_seconds(m->all, "faro_analyzer_apply_seconds", "", "Time to apply a batch and commit it.");
+  m->since = faro_metrics_gauge(m->all, "faro_analyzer_last_batch_seconds", "",
+                                "Seconds since a batch was applied, or since the start.");
+  m->waiting = faro_metrics_gauge(m->all, "faro_analyzer_batches_waiting", "",
+                                  "Batches that are here and not applied yet.");
+  for (size_t i = 0; i < a->campaign.shufflers; i++)
+    m->heard[i] = faro_metrics_gauge(m->all, "faro_shuffler_reachable", shuffler_label[i],
+                                     "1 if the shuffler was heard of within 20 seconds, 0 if not.");
+  faro_disk_init(&m->disk, m->all);
   faro_metric_set(m->allowed, (double)faro_campaign_batches(&a->campaign));
 }
 

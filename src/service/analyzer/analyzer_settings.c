@@ -126,7 +126,10 @@ static faro_status load_features(faro_analyzer_settings *s, faro_error *error) {
   size_t length = 0;
   if (*s->features == '\0') return FARO_OK;
   faro_status status = faro_read_file(s->features, FARO_DOCUMENT_MAX, &text, &length, error);
-  if (status == FARO_OK) status = read_features(s, text, error);
+  char *whole = status == FARO_OK ? strndup(text, length) : NULL; /* a file does not end with a zero */
+  if (whole) status = read_features(s, whole, error);
+  else if (status == FARO_OK) status = faro_fail(error, FARO_MEMORY, "out of memory");
+  free(whole);
   free(text);
   return status;
 }

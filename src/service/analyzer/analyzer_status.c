@@ -36,16 +36,20 @@ static const char *state_of(const faro_analyzer_status *s, double now) {
   return recent ? "learning" : "waiting";
 }
 
-/* Each point is [users, reward, width]. */
+/* Each point is [users, reward, width, sd]: the standard deviation of the privacy noise in the
+ * reward, or null. A mean reward is c + last / constant, so its noise is that of `last` over the
+ * constant. Of a predicted reward, a root of noisy sums, it is not known. */
+static json_t *point_json(const faro_analyzer_status *s, const faro_learning_view *view) {
+  const bool mean = !isnan(s->constant);
+  const double gain = mean ? s->campaign->centre + view->last / s->constant : view->predicted;
+  json_t *noise = mean && !isnan(view->noise) ? json_real(view->noise / fabs(s->constant)) : json_null();
+  return json_pack("[I f f o]", (json_int_t)view->users, gain, view->width, noise);
+}
+
 static json_t *points_json(const faro_analyzer_status *s, const faro_learning_view *views, size_t count) {
   json_t *points = json_array();
-  for (size_t i = 0; i < count; i++) {
-    const double gain =
-        isnan(s->constant) ? views[i].predicted : s->campaign->centre + views[i].last / s->constant;
-    if (json_array_append_new(points,
-                              json_pack("[I f f]", (json_int_t)views[i].users, gain, views[i].width)) != 0)
-      break;
-  }
+  for (size_t i = 0; i < count; i++)
+    if (json_array_append_new(points, point_json(s, &views[i])) != 0) break;
   return points;
 }
 

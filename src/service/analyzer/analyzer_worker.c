@@ -14,6 +14,8 @@
 static const double ANSWER = 60;         /* seconds that an operator waits for the worker */
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
 
+static const double VERIFY = 20; /* seconds between looks for damage */
+
 /* Publishing. */
 
 static void set_plan(const faro_analyzer *a, faro_analyzer_status *status) {
@@ -301,6 +303,18 @@ static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[sta
   return go_on;
 }
 
+/* At the health, and now and then for damage. */
+static void look(faro_analyzer *a) {
+  uint64_t waiting = 0;
+  if (faro_clock() >= a->worker.verify_at) {
+    faro_store_verify(a->worker.store);
+    a->worker.verify_at = faro_clock() + VERIFY;
+  }
+  if (faro_store_waits(a->worker.store, &waiting, NULL) == FARO_OK)
+    faro_metric_set(a->metrics.waiting, (double)waiting);
+  (void)faro_analyzer_is_healthy(a, false, NULL);
+}
+
 static void *work(void *context) {
   faro_analyzer *a = context;
   faro_log_campaign(a->worker.logged);
@@ -312,7 +326,7 @@ static void *work(void *context) {
     try_to_lift(a);
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
     well = apply_all(a) && !is_fenced(a);
-    (void)faro_analyzer_is_healthy(a, false, NULL);
+    look(a);
   }
   return NULL;
 }
@@ -356,7 +370,7 @@ static void *work_on_intake(void *context) {
     else if (batch.count > 0) take_own(a, &batch);
     if (!well || is_stalled(a)) faro_sleep(0.2);
     well = apply_all(a);
-    (void)faro_analyzer_is_healthy(a, false, NULL);
+    look(a);
   }
   return NULL;
 }

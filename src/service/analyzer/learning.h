@@ -60,6 +60,8 @@ typedef struct faro_learning_view {
   /* Root mean square over all directions of an x of the greatest length: of the width beta ||w x||,
    * or, where the policy draws, of what it adds. In phases: the scale of the noise in that mean. */
   double width;
+  /* Standard deviation of the privacy noise in `last`; NAN: it is not known. */
+  double noise;
 } faro_learning_view;
 faro_learning_view faro_learning_snapshot(const faro_learning *learning);
 

@@ -310,7 +310,8 @@ static faro_status replay(phases *p, const unsigned char *at, faro_error *error)
     scale = fmax(scale, noise / n);
   }
   const faro_campaign *c = p->campaign;
-  p->view = (faro_learning_view){.users = p->reports + p->now.size,
+  p->view = (faro_learning_view){.noise = NAN,
+                                 .users = p->reports + p->now.size,
                                  .predicted = width_of(c) * (mean + 0.5) + c->centre + c->contribution.low,
                                  .width = width_of(c) * scale};
   return advance(p, error);

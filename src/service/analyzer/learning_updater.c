@@ -112,6 +112,12 @@ static double form(const double *gram, const double *a, const double *b, size_t 
 /* Noise may make a sum of squares negative. */
 static double root_mean(double sum, double users) { return sqrt(fmax(0, sum) / users); }
 
+/* Standard deviation of the noise in one entry of the sums. */
+static double noise_of(const faro_noise *noise, size_t entry) {
+  if (!noise->scale) return 0;
+  return noise->scale[entry] * (noise->ratio > 0 ? noise->ratio : 1);
+}
+
 static faro_learning_view snapshot(const void *own) {
   const updater *u = own;
   const faro_statistics s = faro_agent_statistics(u->agent);
@@ -124,6 +130,7 @@ static faro_learning_view snapshot(const void *own) {
   return (faro_learning_view){.users = s.users,
                               .last = s.sum[faro_packed(d) + d - 1] / users,
                               .predicted = root_mean(form(s.sum, policy->theta, policy->theta, d), users),
+                              .noise = noise_of(&s.noise, faro_packed(d) + d - 1) / users,
                               .width =
                                   policy->beta * u->campaign->contribution.norm * sqrt(trace / (double)d)};
 }

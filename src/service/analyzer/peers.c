@@ -105,6 +105,13 @@ void faro_peers_check(faro_peers *p, bool finished, double now, faro_health *hea
   faro_text_clear(&differs);
 }
 
+bool faro_peers_heard(faro_peers *p, size_t shuffler, double now) {
+  pthread_mutex_lock(&p->mutex);
+  const double heard = p->peer[shuffler].heard;
+  pthread_mutex_unlock(&p->mutex);
+  return heard > 0 && now - heard <= PATIENCE;
+}
+
 static const char *state_of(const faro_peers *p, const faro_peer *peer, double now) {
   if (silence(p, peer, now) > PATIENCE) return "silent";
   if (peer->differs) return "differs";

@@ -41,6 +41,8 @@ void faro_peers_next(faro_peers *peers, uint64_t next[static FARO_SHUFFLERS_MAX]
 /* Sets or clears the reasons for being unwell. `finished`: nothing is expected of shufflers any
  * more. */
 void faro_peers_check(faro_peers *peers, bool finished, double now, faro_health *health);
+/* Whether a shuffler was heard of lately. */
+bool faro_peers_heard(faro_peers *peers, size_t shuffler, double now);
 /* For each shuffler: {"url", "next", "seconds" since it was heard (or null), "state"}: "well",
  * "unwell" by its own words, "silent", "differs", or "unknown" shortly after the start. */
 json_t *faro_peers_json(faro_peers *peers, const faro_campaign *campaign, double now);

@@ -13,6 +13,7 @@
  *   history    what was public about learning at that time */
 #include "service/analyzer/store.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +50,7 @@ static const faro_database_migration STEPS[] = {
     {"CREATE TABLE life(number INTEGER PRIMARY KEY, state TEXT NOT NULL, moment TEXT NOT NULL)", NULL},
     {"CREATE TABLE move(number INTEGER PRIMARY KEY, document BLOB NOT NULL)", NULL},
     {"CREATE TABLE fence(one INTEGER PRIMARY KEY CHECK (one = 1))", NULL},
+    {"ALTER TABLE history ADD COLUMN noise REAL", NULL}, /* NULL: not known */
 };
 
 static const faro_database_kind KIND = {.of = "an analyzer",
@@ -100,9 +102,9 @@ static const char *const SQL[STATEMENTS] = {
     [GET_DEBITS] = "SELECT * FROM ledger WHERE batch >= ? ORDER BY batch LIMIT ?",
     [GET_HEAD] = "SELECT document FROM head",
     [SET_HEAD] = "INSERT OR REPLACE INTO head VALUES (1, ?)",
-    [PUT_VIEW] = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)",
-    [GET_VIEWS] =
-        "SELECT users, last, predicted, width FROM history WHERE batch % ? = 0 OR batch = ? ORDER BY 1",
+    [PUT_VIEW] = "INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?)",
+    [GET_VIEWS] = "SELECT users, last, predicted, width, noise FROM history WHERE batch % ? = 0 OR batch = ? "
+                  "ORDER BY 1",
     [PUT_LIFE] = "INSERT INTO life(state, moment) VALUES (?, ?)",
     /* The last ones; a campaign that is paused again and again has many. */
     [GET_LIVES] =
@@ -326,9 +328,9 @@ faro_status faro_store_commit(faro_store *store, const faro_store_step *step, fa
   const faro_learning_view *view = step->view;
   faro_status status = put_state(store, step->state, error);
   if (status == FARO_OK && view)
-    status = faro_database_do(d, store->statement[PUT_VIEW], error, "iirrri",
+    status = faro_database_do(d, store->statement[PUT_VIEW], error, "iirrrir",
                               (int64_t)step->state->batches - 1, (int64_t)view->users, view->last,
-                              view->predicted, view->width, (int64_t)step->spoiled);
+                              view->predicted, view->width, (int64_t)step->spoiled, view->noise);
   if (status == FARO_OK) status = faro_store_set_head(store, step->head, error);
   for (size_t i = 0; status == FARO_OK && i < step->shufflers; i++)
     status =
@@ -349,6 +351,8 @@ faro_status faro_store_retry_purge(faro_store *store, faro_error *error) {
 }
 
 bool faro_store_needs_purge(const faro_store *store) { return faro_database_needs_purge(store->database); }
+
+void faro_store_verify(faro_store *store) { faro_database_verify(store->database); }
 
 faro_status faro_store_present(const faro_store *store, faro_error *error) {
   return faro_database_present(store->database, error);
@@ -443,10 +447,12 @@ faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learnin
   faro_status status =
       faro_database_step(store->database, get, &row, error, "ii", (int64_t)every, (int64_t)batches - 1);
   while (status == FARO_OK && row && *count < most) {
-    views[(*count)++] = (faro_learning_view){.users = (uint64_t)sqlite3_column_int64(get, 0),
-                                             .last = sqlite3_column_double(get, 1),
-                                             .predicted = sqlite3_column_double(get, 2),
-                                             .width = sqlite3_column_double(get, 3)};
+    views[(*count)++] = (faro_learning_view){
+        .users = (uint64_t)sqlite3_column_int64(get, 0),
+        .last = sqlite3_column_double(get, 1),
+        .predicted = sqlite3_column_double(get, 2),
+        .width = sqlite3_column_double(get, 3),
+        .noise = sqlite3_column_type(get, 4) == SQLITE_NULL ? NAN : sqlite3_column_double(get, 4)};
     status = faro_database_next(store->database, get, &row, error);
   }
   faro_database_reset(get);

@@ -105,6 +105,8 @@ faro_status faro_store_purge(faro_store *store, faro_error *error) FARO_WARN_UNU
 faro_status faro_store_retry_purge(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 bool faro_store_needs_purge(const faro_store *store);
 
+/* Looks for damage in the file (database.h). */
+void faro_store_verify(faro_store *store);
 /* Whether the file is still at its path (database.h). May be called from any thread. */
 faro_status faro_store_present(const faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 /* Writes `bytes` and removes them: whether the disk has room again (database.h). */

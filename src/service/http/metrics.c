@@ -1,10 +1,13 @@
 /* metrics: see the header. */
 #include "service/http/metrics.h"
 
+#include <dirent.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/abort.h"
@@ -104,7 +107,7 @@ static void write_name(const faro_metric *m, const char *end, const char *label,
 static void write_plain(const faro_metric *m, const char *label, faro_text *out) {
   write_name(m, "", label, "", out);
   if (m->kind == COUNTER) faro_text_add(out, "%llu\n", (unsigned long long)atomic_load(&m->count));
-  else faro_text_add(out, "%.10g\n", atomic_load(&m->value));
+  else faro_text_add(out, "%.15g\n", atomic_load(&m->value));
 }
 
 static void write_histogram(const faro_metric *m, const char *label, faro_text *out) {
@@ -136,6 +139,34 @@ static double resident(void) {
   return second ? strtod(second, NULL) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
+static double open_files(void) {
+  double count = 0;
+  DIR *folder = opendir("/proc/self/fd");
+  while (folder && readdir(folder)) count++;
+  if (folder) closedir(folder);
+  return count;
+}
+
+static void write_gauge(faro_text *out, const char *name, const char *help, double value) {
+  faro_text_add(out, "# HELP %s %s\n# TYPE %s gauge\n%s %.0f\n", name, help, name, name, value);
+}
+
+/* Memory and files move with single connections and reports, so both are rounded up. */
+static void write_process(faro_text *out) {
+  static const double memory = 16 << 20, files = 16;
+  struct rlimit most = {0};
+  (void)getrlimit(RLIMIT_NOFILE, &most);
+  write_gauge(out, "process_resident_memory_bytes", "Memory of the process, rounded up to 16 MiB.",
+              memory * ceil(resident() / memory));
+  write_gauge(out, "process_open_fds", "Open files and connections, rounded up to 16.",
+              files * ceil(open_files() / files));
+  write_gauge(out, "process_max_fds", "Limit of open files.", (double)most.rlim_cur);
+  faro_text_add(out,
+                "# HELP faro_build_info The program; always 1.\n# TYPE faro_build_info gauge\n"
+                "faro_build_info{version=\"%s\",commit=\"%s\"} 1\n",
+                faro_version(), faro_commit());
+}
+
 static bool has_name(const faro_metrics *metrics, const char *name) {
   for (size_t i = 0; i < metrics->count; i++)
     if (strcmp(metrics->metric[i].name, name) == 0) return true;
@@ -165,10 +196,7 @@ void faro_metrics_write_sets(const faro_metrics_set *sets, size_t count, faro_te
       for (size_t k = 0; !written && k < i; k++) written = has_name(sets[k].metrics, m->name);
       if (!written) write_family(sets + i, count - i, m, out);
     }
-  faro_text_add(out,
-                "# HELP process_resident_memory_bytes Memory of the process.\n"
-                "# TYPE process_resident_memory_bytes gauge\nprocess_resident_memory_bytes %.0f\n",
-                resident());
+  write_process(out);
 }
 
 void faro_metrics_write(const faro_metrics *metrics, faro_text *out) {

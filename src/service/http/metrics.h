@@ -39,7 +39,7 @@ typedef struct faro_times {
 void faro_times_add(faro_times *times, double seconds);
 void faro_metric_merge(faro_metric *histogram, const faro_times *times);
 
-/* All metrics and the memory of the process as text (exposition format 0.0.4). */
+/* All metrics, and memory, files and version of the process, as text (exposition format 0.0.4). */
 void faro_metrics_write(const faro_metrics *metrics, faro_text *out);
 /* The same for several sets, with a label in front of those that a metric has itself: the lines of
  * one name together, as the format wants. `label` is "" or like campaign="walk". */

@@ -14,13 +14,12 @@
 #define FARO_ILL_LIST(X)                                                                                     \
   X(NO_CAMPAIGN, "no-campaign", false)              /* a shuffler waits for its first campaign */            \
   X(REPORTS, "reports-not-stored", false)           /* the last write of reports failed */                   \
-  X(STATE, "state-lost", false)                     /* their file was moved, deleted or replaced */          \
+  X(STATE, "state-lost", false)                     /* their file was moved and so on, or is damaged */      \
   X(STATE_LOG, "state-log-not-emptied", true)       /* another process reads that file */                    \
   X(BATCHES, "batches-not-applied", false)          /* a batch could not be kept or applied */               \
-  X(DATABASE, "database-lost", false)               /* the analyzer's file was moved and so on */            \
+  X(DATABASE, "database-lost", false)               /* the same for the analyzer's file */                   \
   X(DATABASE_LOG, "database-log-not-emptied", true) /* another process reads that file */                    \
   X(FENCED, "fenced", true)                         /* a restored copy that may not be the newest state */   \
-  X(DAMAGED, "damaged", false)                      /* a file of the state is damaged */                     \
   X(SILENT, "peer-silent", true)                    /* another role does not answer */                       \
   X(DIFFERS, "peer-differs", true)                  /* another role holds something else */                  \
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \

@@ -30,6 +30,7 @@ enum {
 static const double REFUSALS_BURST = 100;
 static const double REFUSALS_RATE = 1; /* forgiven per second */
 static const double PROBE = 1;         /* seconds between writes that only try the disk */
+static const double VERIFY = 20;       /* seconds between looks for damage */
 
 typedef struct post {
   faro_http_request *request;
@@ -58,6 +59,7 @@ struct faro_intake {
   faro_spool_state state;
   faro_metric *batches, *waiting, *failures;
   faro_tallies tallies; /* the writer's */
+  double verify_at;     /* the writer's: when the file is read anew */
   double probe_at;      /* the writer's: not before this is the disk tried again */
 };
 
@@ -332,15 +334,23 @@ static void probe(faro_intake *in) {
   if (writes) faro_log(FARO_LOG_INFO, "recovered", NULL);
 }
 
+/* Looks for damage now and then. */
+static void verify(faro_intake *in) {
+  if (faro_clock() < in->verify_at) return;
+  faro_spool_verify(in->spool);
+  in->verify_at = faro_clock() + VERIFY;
+}
+
 static void *write_all(void *context) {
   faro_intake *in = context;
   faro_log_campaign(in->logged);
   for (post *group = NULL; take_group(in, &group);) {
     if (group) write_and_answer(in, group);
-    if (group) sodium_stackzero(STACK); /* hashing and SQLite leave pieces of reports there */
     probe(in);
     take_limited(in);
     faro_tallies_look(&in->tallies, faro_clock());
+    verify(in);
+    sodium_stackzero(STACK); /* hashing and SQLite leave pieces of reports there */
   }
   return NULL;
 }

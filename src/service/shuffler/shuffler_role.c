@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "service/http/sender.h"
 #include "service/role/admin.h"
+#include "service/role/disk.h"
 #include "service/role/intake.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
@@ -46,6 +47,7 @@ typedef struct role {
   atomic_bool ready; /* there is a campaign, an intake and a watch */
   atomic_bool ended; /* the analyzer says that the campaign has ended: nothing is collected any more */
   faro_health health;
+  faro_disk disk;
   faro_watch *watch;
   faro_follow *follow; /* campaigns in phases only */
   double failing;      /* the sender's: since when batches cannot be handed over; 0: they can */
@@ -148,6 +150,7 @@ static bool is_well(void *context, bool ready, faro_text *reasons) {
                   joined ? "" : "the shuffler waits for its campaign: the analyzer has not answered yet");
   if (joined) faro_intake_check(r->intake, &r->health);
   if (joined) faro_watch_refresh(r->watch);
+  if (joined) faro_disk_look(&r->disk, r->settings->state);
   return faro_health_write(&r->health, ready, reasons);
 }
 
@@ -265,6 +268,7 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
                                    "Failed attempts to send a batch.");
   r.reachable = faro_metrics_gauge(r.metrics, "faro_analyzer_reachable", "",
                                    "1 if the analyzer answered the last time it was asked, 0 if not.");
+  faro_disk_init(&r.disk, r.metrics);
   faro_health_init(&r.health, r.metrics);
   status = start(&r, error);
   if (status == FARO_OK) {

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sodium.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,15 @@
 
 enum { RETIRED = 1000000 }; /* instead of a version: the state was moved away */
 enum { PATH_SIZE = 4096, HEADER = 72 /* bytes of SQLite's header that we need */ };
+enum { VERIFY_MAX = 16 << 20 }; /* bytes of a file that can be checked in passing */
 
 struct faro_database {
   sqlite3 *handle;
-  int lock;         /* on FILE.lock */
-  int file;         /* the file itself, locked; negative: opened for reading only */
-  bool needs_purge; /* the log may hold deleted data */
-  double purge_at;  /* not tried again before */
+  int lock;            /* on FILE.lock */
+  int file;            /* the file itself, locked; negative: opened for reading only */
+  bool needs_purge;    /* the log may hold deleted data */
+  double purge_at;     /* not tried again before */
+  atomic_bool damaged; /* SQLite has found what it cannot have written */
   char path[PATH_SIZE];
 };
 
@@ -59,8 +62,11 @@ static void set_up(void) {
   sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0);
 }
 
-static faro_status fail(const faro_database *d, faro_error *error) {
+static bool is_damage(int code) { return code == SQLITE_CORRUPT || code == SQLITE_NOTADB; }
+
+static faro_status fail(faro_database *d, faro_error *error) {
   const bool other = sqlite3_errcode(d->handle) == SQLITE_NOTADB;
+  if (is_damage(sqlite3_errcode(d->handle))) atomic_store(&d->damaged, true);
   return faro_fail(error, other ? FARO_INVALID : FARO_SYSTEM, "%s: %s", faro_path_end(d->path),
                    sqlite3_errmsg(d->handle));
 }
@@ -137,6 +143,11 @@ static faro_status take_file(faro_database *d, faro_error *error) {
 
 faro_status faro_database_present(const faro_database *d, faro_error *error) {
   struct stat ours, there;
+  if (atomic_load(&d->damaged))
+    return faro_fail(error, FARO_SYSTEM,
+                     "%s is damaged; nothing is written to it any more (stop this role, check the disk, and "
+                     "see \"Back up and restore\" in docs/service.md)",
+                     faro_path_end(d->path));
   if (d->file < 0 || fstat(d->file, &ours) != 0) return FARO_OK;
   const bool found = stat(d->path, &there) == 0;
   if (found && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev) return FARO_OK;
@@ -145,6 +156,23 @@ faro_status faro_database_present(const faro_database *d, faro_error *error) {
       "%s was %s while it was in use; nothing is written to it any more (put the same file back, "
       "or stop this role and see \"Back up and restore\" in docs/service.md)",
       faro_path_end(d->path), found ? "replaced" : "moved or deleted");
+}
+
+/* Through a connection of its own: the role's has pages in memory, and would not look. */
+void faro_database_verify(faro_database *d) {
+  struct stat about;
+  sqlite3 *fresh = NULL;
+  sqlite3_stmt *statement = NULL;
+  if (fstat(d->file, &about) != 0 || about.st_size > VERIFY_MAX || atomic_load(&d->damaged)) return;
+  if (faro_database_present(d, NULL) != FARO_OK) return;
+  int result = sqlite3_open_v2(d->path, &fresh, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL);
+  if (result == SQLITE_OK) result = sqlite3_prepare_v2(fresh, "PRAGMA quick_check(1)", -1, &statement, NULL);
+  if (result == SQLITE_OK) result = sqlite3_step(statement);
+  const bool bad = is_damage(result) || (result == SQLITE_ROW &&
+                                         strcmp((const char *)sqlite3_column_text(statement, 0), "ok") != 0);
+  if (bad) atomic_store(&d->damaged, true);
+  sqlite3_finalize(statement);
+  sqlite3_close(fresh);
 }
 
 /* Asks for one number. */

@@ -68,8 +68,12 @@ faro_status faro_database_run(faro_database *database, const char *sql, faro_err
 /* BEGIN IMMEDIATE, if the file is still at its path. */
 faro_status faro_database_begin(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 void faro_database_rollback(faro_database *database); /* if a transaction is open */
-/* Whether the file is still at its path. May be called from any thread. */
+/* Whether the file is still at its path, and not known to be damaged. May be called from any
+ * thread. */
 faro_status faro_database_present(const faro_database *database, faro_error *error) FARO_WARN_UNUSED;
+/* Reads the file anew, if it is small, to notice damage (faro_database_present) before the next
+ * start does. */
+void faro_database_verify(faro_database *database);
 faro_status faro_database_prepare(faro_database *database, const char *sql, sqlite3_stmt **statement,
                                   faro_error *error) FARO_WARN_UNUSED;
 

@@ -328,6 +328,8 @@ faro_status faro_spool_probe(faro_spool *s, faro_error *error) {
   return faro_database_probe(s->database, ROOM, error);
 }
 
+void faro_spool_verify(faro_spool *spool) { faro_database_verify(spool->database); }
+
 faro_status faro_spool_present(const faro_spool *s, faro_error *error) {
   return faro_database_present(s->database, error);
 }

@@ -112,6 +112,8 @@ bool faro_spool_knows(const faro_spool *spool, const unsigned char hash[static F
 faro_status faro_spool_reload(const faro_spool *spool, const char *tokens, size_t *count,
                               faro_error *error) FARO_WARN_UNUSED;
 
+/* Looks for damage in the file (database.h). */
+void faro_spool_verify(faro_spool *spool);
 /* Whether the file is still at its path (database.h). May be called from any thread. */
 faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 /* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
