@@ -52,7 +52,7 @@ typedef struct faro_client_params {
   bool user_level;       /* the claim must cover all rounds of a user */
   /* Greatest share of a batch whose noise the claim may count on, if the noise is that of others
    * (trust shuffle and concurrent). 1 accepts any campaign, even one that counts on everybody in a
-   * batch. 0: 0.95, or any if the campaign was joined before. */
+   * batch. 0: 0.95, or any in the saved campaign itself. */
   double honest;
   bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
 

@@ -219,10 +219,14 @@ static faro_status check_successor(const faro_client *client, const faro_campaig
                    campaign->id, epsilon, delta, client->spent_epsilon, client->spent_delta);
 }
 
+static bool is_kept(const faro_client *client, const faro_campaign *campaign) {
+  return client->bound && memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0;
+}
+
 /* A signer may publish any number of campaigns, each with its own budget; a client spends one of
  * them, or goes on to one that counts them together. */
 static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
-  if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
+  if (!client->bound || is_kept(client, campaign)) return FARO_OK;
   return check_successor(client, campaign, error);
 }
 
@@ -239,11 +243,12 @@ static faro_status check_claim(const faro_client *client, const faro_campaign *c
 }
 
 /* The noise of other clients protects this one, and the claim must not count on more of it than the
- * client accepts. A client that took part already goes on: what it has sent is sent. */
+ * client accepts. A client that took part already goes on: what it has sent is sent. A successor is
+ * another campaign. */
 static faro_status check_honest(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
-  const double most = client->honest > 0 ? client->honest : client->bound ? 1 : HONEST_DEFAULT;
+  const double most = client->honest > 0 ? client->honest : is_kept(client, campaign) ? 1 : HONEST_DEFAULT;
   if (!crowd || campaign->params.honest <= most) return FARO_OK;
   return faro_fail(error, FARO_WEAK, "honest of the campaign is %g, and this client accepts at most %g%s",
                    campaign->params.honest, most, client->honest > 0 ? "" : " unless it is told to (honest)");
@@ -320,8 +325,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
 }
 
 bool faro_client_in_successor(const faro_client *client) {
-  return client->joined && client->bound &&
-         memcmp(client->kept, client->campaign.digest, FARO_DIGEST_BYTES) != 0;
+  return client->joined && client->bound && !is_kept(client, &client->campaign);
 }
 
 void faro_client_spent(const faro_client *client, double *epsilon, double *delta) {

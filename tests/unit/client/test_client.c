@@ -361,6 +361,10 @@ static void test_client__moves_to_a_successor_that_counts_what_was_spent(void **
   params.delta = 2.0001e-6;
   document good = successor_of(&c, c.claim.epsilon, c.claim.delta);
   assert_string_equal(refusal(&good, &params), "");
+  params.honest = 0; /* nothing was said: a successor is new, and counts on everybody */
+  assert_non_null(strstr(refusal(&good, &params), "this client accepts at most 0.95 unless"));
+  assert_int_equal(refused_with, FARO_WEAK);
+  params.honest = 1;
   params.epsilon = 3.9; /* both together are too much, though each is not */
   assert_string_equal(
       refusal(&good, &params),
