@@ -33,7 +33,7 @@ typedef struct faro_client_params {
   const unsigned char *signer; /* 32 bytes: the analyzer's public key, pinned */
   const unsigned char *token;  /* 32 bytes: the secret by which shufflers know this client */
 
-  /* Saved over restarts, all three; save them before a report is sent. They belong together:
+  /* Saved over restarts; save them before a report is sent. The first three belong together:
    * sequence and version count in one campaign, and without a campaign they must be 0. Another
    * campaign is refused, because it would spend a new privacy budget in addition to the first. An
    * application that wants this opens a client with campaign NULL, sequence 0 and version 0; what
@@ -45,6 +45,9 @@ typedef struct faro_client_params {
    * saved one, states at least this as spent before, and stays within the minimum below with all of
    * it together. Then sequence and version start again from 0. Both 0: it may not. */
   double spent_epsilon, spent_delta;
+  /* 64 bytes from faro_client_signers: then a signing key that was handed over stays so, also in
+   * successors, until `signer` is another one. NULL: `signer` signs now, as far as is known. */
+  const unsigned char *signers;
 
   /* The minimum: campaigns that promise less are refused. */
   double epsilon, delta; /* greatest values */
@@ -236,6 +239,7 @@ FARO_API const char *faro_client_shuffler_url(const faro_client *client, size_t 
 
 /* What to save over restarts. The digest has 32 bytes and is valid as long as the client; NULL if
  * there is no campaign. */
+FARO_API const unsigned char *faro_client_signers(const faro_client *client); /* 64 bytes */
 FARO_API const unsigned char *faro_client_digest(const faro_client *client);
 FARO_API uint64_t faro_client_version(const faro_client *client);
 FARO_API uint64_t faro_client_sequence(const faro_client *client);

@@ -24,7 +24,8 @@
 #define HONEST_DEFAULT 0.95 /* one client in twenty may work with the analyzer */
 
 struct faro_client {
-  unsigned char signer[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
+  unsigned char signers[2][FARO_KEY_BYTES]; /* pinned, and the newest one known without `move` */
+  unsigned char token[FARO_TOKEN_BYTES];
   faro_claim floor;
   double honest; /* greatest value accepted; 0: HONEST_DEFAULT */
   bool insecure, fixed;
@@ -91,6 +92,15 @@ static faro_status check_pins(const faro_client_params *params, faro_error *erro
                    FARO_SHUFFLERS_MAX, count);
 }
 
+/* A hand-over that was seen before the restart holds, unless the application pins another key
+ * now. */
+static void take_signers(faro_client *client, const faro_client_params *params) {
+  const unsigned char *saved = params->signers;
+  const bool holds = saved && memcmp(saved, params->signer, FARO_KEY_BYTES) == 0;
+  memcpy(client->signers[0], params->signer, FARO_KEY_BYTES);
+  memcpy(client->signers[1], holds ? saved + FARO_KEY_BYTES : params->signer, FARO_KEY_BYTES);
+}
+
 faro_status faro_client_open(faro_client **client, const faro_client_params *params, faro_error *error) {
   faro_claim floor;
   faro_status status = read_floor(params, &floor, error);
@@ -111,7 +121,7 @@ faro_status faro_client_open(faro_client **client, const faro_client_params *par
   made->spent_delta = params->spent_delta;
   made->sequence = params->sequence;
   made->version = params->version;
-  memcpy(made->signer, params->signer, FARO_KEY_BYTES);
+  take_signers(made, params);
   memcpy(made->token, params->token, FARO_TOKEN_BYTES);
   status = faro_secure_open(&made->secure, error);
   if (status == FARO_OK) *client = made;
@@ -137,12 +147,22 @@ void faro_client_close(faro_client *client) {
 
 static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
-/* The key that signed the campaign, and the one that signs policies now. */
-static const unsigned char *founder(const faro_client *client) {
-  return client->moved ? client->move.founder : client->signer;
-}
+/* The key that signs policies now, and new campaigns. */
 static const unsigned char *signer_now(const faro_client *client) {
-  return client->moved ? faro_move_signer_key(&client->move) : client->signer;
+  return client->moved ? faro_move_signer_key(&client->move) : client->signers[1];
+}
+
+/* Opens a campaign under the key that signs now. An earlier key stands for what it signed when it
+ * was the newest, and for nothing else: the founder's for the campaign that the move names, and the
+ * pinned one for the campaign that this client is in. */
+static faro_status open_campaign(const faro_client *client, const void *bytes, size_t length,
+                                 faro_campaign *campaign, faro_error *error) {
+  const unsigned char *known = client->moved ? client->move.campaign : client->bound ? client->kept : NULL;
+  const unsigned char *first = client->moved ? client->move.founder : client->signers[0];
+  if (known && faro_campaign_open(campaign, bytes, length, first, NULL) == FARO_OK &&
+      memcmp(campaign->digest, known, FARO_DIGEST_BYTES) == 0)
+    return FARO_OK;
+  return faro_campaign_open(campaign, bytes, length, signer_now(client), error);
 }
 
 /* Takes over the addresses and keys of now. */
@@ -303,7 +323,7 @@ static faro_status move_to(const faro_client *client, const faro_move *move, con
 
 faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t length, faro_error *error) {
   faro_campaign campaign, now;
-  faro_status status = faro_campaign_open(&campaign, bytes, length, founder(client), error);
+  faro_status status = open_campaign(client, bytes, length, &campaign, error);
   if (status != FARO_OK) return status;
   if (client->joined && memcmp(client->campaign.digest, campaign.digest, FARO_DIGEST_BYTES) == 0)
     return FARO_OK;
@@ -318,6 +338,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (status == FARO_OK) status = move_to(client, moved ? &client->move : NULL, &campaign, &now, error);
   if (status == FARO_OK) status = join(client, &campaign, &now, error);
   if (status != FARO_OK) return status;
+  memcpy(client->signers[1], signer_now(client), FARO_KEY_BYTES); /* over the end of the move, too */
   client->moved = moved;
   if (faro_client_in_successor(client))
     client->sequence = client->version = 0; /* they counted in the campaign before */
@@ -346,12 +367,16 @@ faro_status faro_client_move(faro_client *client, const void *bytes, size_t leng
   faro_move *move = malloc(sizeof *move);
   faro_campaign *now = malloc(sizeof *now);
   faro_status status = move && now ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
-  if (status == FARO_OK) status = faro_move_open(move, bytes, length, client->signer, error);
+  if (status == FARO_OK)
+    status =
+        faro_move_open(move, bytes, length, client->moved ? client->move.founder : client->signers[1], error);
   if (status == FARO_OK) status = check_move(client, move, error);
   if (status == FARO_OK && client->joined) status = move_to(client, move, &client->founded, now, error);
   if (status == FARO_OK && client->joined) settle(client, now);
   if (status == FARO_OK) client->move = *move;
   if (status == FARO_OK) client->moved = true;
+  if (status == FARO_OK && client->joined)
+    memcpy(client->signers[1], faro_move_signer_key(move), FARO_KEY_BYTES);
   free(move);
   free(now);
   return status;
@@ -715,6 +740,8 @@ const unsigned char *faro_client_digest(const faro_client *client) {
 const faro_campaign *faro_client_view(const faro_client *client) {
   return client->joined ? &client->campaign : NULL;
 }
+
+const unsigned char *faro_client_signers(const faro_client *client) { return client->signers[0]; }
 
 uint64_t faro_client_moved(const faro_client *client) { return client->moved ? client->move.number : 0; }
 
