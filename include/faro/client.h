@@ -60,9 +60,13 @@ typedef struct faro_client_params {
   bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
 
   /* The shufflers that this client trusts, pinned: public keys of 32 bytes each, one after another,
-   * at most 20. A campaign with any other shuffler is refused. NULL: any shuffler that the signer
-   * names, and then the signer may be its own shuffler under another key. */
+   * and their addresses as the campaign writes them, https://host:port; at most 20. Both are
+   * required. A key alone would prove nothing, because reports go to the address that the campaign
+   * names. A campaign that was founded with any other pair is refused; later a shuffler may move
+   * with its own consent. NULL: any shuffler that the signer names, and then the signer may be its
+   * own shuffler under another key. */
   const unsigned char *shufflers;
+  const char *const *shuffler_urls;
   size_t shuffler_count;
 
   bool fixed; /* refuses all moves: addresses and keys are those of the campaign, for ever */
@@ -233,7 +237,11 @@ typedef struct faro_client_terms {
   size_t shufflers;
 } faro_client_terms;
 FARO_API bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms); /* false: none yet */
-/* The shufflers, from 0: public keys of 32 bytes, and addresses. NULL beyond the last one. */
+/* The shufflers, from 0: public keys of 32 bytes, and addresses. NULL beyond the last one. pin_key
+ * and pin_url: as the campaign was founded, which is what to pin. The others: as they are now,
+ * after moves. */
+FARO_API const unsigned char *faro_client_pin_key(const faro_client *client, size_t shuffler);
+FARO_API const char *faro_client_pin_url(const faro_client *client, size_t shuffler);
 FARO_API const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler);
 FARO_API const char *faro_client_shuffler_url(const faro_client *client, size_t shuffler);
 

@@ -30,7 +30,7 @@ struct faro_client {
   double honest; /* greatest value accepted; 0: HONEST_DEFAULT */
   bool insecure, fixed;
   size_t pins; /* pinned shufflers; 0: any */
-  unsigned char pin[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
+  faro_campaign_shuffler pin[FARO_SHUFFLERS_MAX];
   unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
   bool bound;                            /* `kept` is set */
   double spent_epsilon, spent_delta;     /* by the end of that one, with those before it */
@@ -86,10 +86,24 @@ static faro_status check_kept(const faro_client_params *params, faro_error *erro
 
 static faro_status check_pins(const faro_client_params *params, faro_error *error) {
   const size_t count = params->shuffler_count;
-  if (!params->shufflers == (count == 0) && count <= FARO_SHUFFLERS_MAX) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "shufflers and shuffler_count must be given together, with at most %d keys (got %zu)",
-                   FARO_SHUFFLERS_MAX, count);
+  const bool none = count == 0;
+  if (!params->shufflers != none || !params->shuffler_urls != none || count > FARO_SHUFFLERS_MAX)
+    return faro_fail(error, FARO_INVALID,
+                     "shufflers, shuffler_urls and shuffler_count must be given together, with at most %d "
+                     "shufflers (got %zu)",
+                     FARO_SHUFFLERS_MAX, count);
+  for (size_t i = 0; i < count; i++)
+    if (!params->shuffler_urls[i] || strlen(params->shuffler_urls[i]) > FARO_URL_MAX)
+      return faro_fail(error, FARO_INVALID, "shuffler_urls[%zu] must have at most %d bytes", i, FARO_URL_MAX);
+  return FARO_OK;
+}
+
+static void take_pins(faro_client *client, const faro_client_params *params) {
+  client->pins = params->shuffler_count;
+  for (size_t i = 0; i < client->pins; i++) {
+    memcpy(client->pin[i].key, params->shufflers + i * FARO_KEY_BYTES, FARO_KEY_BYTES);
+    memcpy(client->pin[i].url, params->shuffler_urls[i], strlen(params->shuffler_urls[i]) + 1);
+  }
 }
 
 /* A hand-over that was seen before the restart holds, unless the application pins another key
@@ -113,8 +127,7 @@ faro_status faro_client_open(faro_client **client, const faro_client_params *par
   made->honest = params->honest;
   made->insecure = params->insecure;
   made->fixed = params->fixed;
-  made->pins = params->shuffler_count;
-  if (made->pins > 0) memcpy(made->pin, params->shufflers, made->pins * FARO_KEY_BYTES);
+  take_pins(made, params);
   made->bound = params->campaign != NULL;
   if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
   made->spent_epsilon = params->spent_epsilon;
@@ -274,23 +287,28 @@ static faro_status check_honest(const faro_client *client, const faro_campaign *
                    campaign->params.honest, most, client->honest > 0 ? "" : " unless it is told to (honest)");
 }
 
-static bool is_pinned(const faro_client *client, const unsigned char key[static FARO_KEY_BYTES]) {
+/* A key alone would prove nothing: reports go to the address, and not all are sealed. */
+static bool is_pinned(const faro_client *client, const faro_campaign_shuffler *shuffler) {
   bool found = client->pins == 0;
-  for (size_t i = 0; i < client->pins; i++) found = found || memcmp(client->pin[i], key, FARO_KEY_BYTES) == 0;
+  for (size_t i = 0; i < client->pins; i++)
+    found = found || (memcmp(client->pin[i].key, shuffler->key, FARO_KEY_BYTES) == 0 &&
+                      strcmp(client->pin[i].url, shuffler->url) == 0);
   return found;
 }
 
-/* A pinned shuffler stays so under the address and key to which it has consented. */
+/* The shufflers must be pinned as the campaign was founded. From there each leads to its address
+ * and key of now by its own consent. To pin those of now would not do: the step to them is signed
+ * by the key before it only. */
 static faro_status check_shufflers(const faro_client *client, const faro_campaign *campaign,
-                                   const faro_campaign *now, faro_error *error) {
+                                   faro_error *error) {
   for (size_t i = 0; i < campaign->shufflers; i++)
-    if (!is_pinned(client, campaign->shuffler[i].key) && !is_pinned(client, now->shuffler[i].key)) {
+    if (!is_pinned(client, &campaign->shuffler[i])) {
       char digits[2 * FARO_KEY_BYTES + 1];
       sodium_bin2hex(digits, sizeof digits, campaign->shuffler[i].key, FARO_KEY_BYTES);
       return faro_fail(error, FARO_WEAK,
-                       "shuffler %zu of the campaign has the key %s, which is not one of the %zu that this "
-                       "client has pinned",
-                       i, digits, client->pins);
+                       "shuffler %zu of the campaign has the key %s at %s, which is not one of the %zu pairs "
+                       "of key and url that this client has pinned",
+                       i, digits, campaign->shuffler[i].url, client->pins);
     }
   return FARO_OK;
 }
@@ -317,7 +335,7 @@ static faro_status move_to(const faro_client *client, const faro_move *move, con
                            faro_campaign *now, faro_error *error) {
   faro_status status = move ? faro_move_apply(move, founded, now, error) : FARO_OK;
   if (!move) *now = *founded;
-  if (status == FARO_OK) status = check_shufflers(client, founded, now, error);
+  if (status == FARO_OK) status = check_shufflers(client, founded, error);
   return status == FARO_OK ? check_addresses(client, now, error) : status;
 }
 
@@ -787,6 +805,16 @@ bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms) {
 const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler) {
   if (!client->joined || shuffler >= client->campaign.shufflers) return NULL;
   return client->campaign.shuffler[shuffler].key;
+}
+
+const unsigned char *faro_client_pin_key(const faro_client *client, size_t shuffler) {
+  return client->joined && shuffler < client->founded.shufflers ? client->founded.shuffler[shuffler].key
+                                                                : NULL;
+}
+
+const char *faro_client_pin_url(const faro_client *client, size_t shuffler) {
+  return client->joined && shuffler < client->founded.shufflers ? client->founded.shuffler[shuffler].url
+                                                                : NULL;
 }
 
 const char *faro_client_shuffler_url(const faro_client *client, size_t shuffler) {

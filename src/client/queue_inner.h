@@ -20,8 +20,8 @@
  *     . 32 BLAKE2b-256 of everything before
  *
  * The state of a choice is that of faro_queue_stage. At most one is under way, and then there are
- * parts. Version 2 of the file lacks what was spent and the signing keys, and version 1 was one line of text, without
- * choices; both are still read. */
+ * parts. Version 2 of the file lacks what was spent and the signing keys; version 1 was one line of
+ * text, without choices. Both are still read. */
 #ifndef FARO_CLIENT_QUEUE_INNER_H
 #define FARO_CLIENT_QUEUE_INNER_H
 
