@@ -87,13 +87,12 @@ static const faro_field fields[] = {
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
-static const faro_analyzer_settings defaults = {.constant = NAN,
-                                                .low = 0,
-                                                .high = 1,
-                                                .campaign = {.learner = "posterior",
-                                                             .failure = 0.1,
-                                                             .contribution.norm = 1,
-                                                             .params = {.contributions = 1}}};
+static const faro_analyzer_settings defaults = {
+    .constant = NAN,
+    .low = 0,
+    .high = 1,
+    .campaign = {
+        .learner = "posterior", .failure = 0.1, .contribution.norm = 1, .params = {.contributions = 1}}};
 
 /* A context longer than `norm` is scaled back, and then no longer ends in the constant. */
 static faro_status check_constant(const faro_analyzer_settings *s, faro_error *error) {
