@@ -99,6 +99,8 @@ def look(browser, address, status, name, width, dark, pictures):
     tab.wait("document.querySelector('#state')?.className === %s && document.querySelectorAll('#ledger tr').length > 0" % json.dumps(name))
     text = tab.ask("document.body.innerText")
     assert tab.ask("document.documentElement.scrollWidth") <= width, "%s at %d px is wider than the window" % (name, width)
+    cut = tab.ask("[...document.querySelectorAll('.wide')].map(e => e.scrollWidth - e.clientWidth)")
+    assert max(cut) <= 0, "%s at %d px cuts a table off: %s" % (name, width, cut)
     assert tab.ask("document.querySelectorAll('#gain .band').length") == 1 and "first batch" in text, "no band or no yardstick"
     assert "with probability 95%" in text and "need not be choosing at random" in text
     ends = [round(1.96 * p[3], 3) for p in status["curve"]["points"][-1:]]
