@@ -874,7 +874,9 @@ END
   python3 - "$T/status" <<'END'
 import json
 import sys
-curve = json.load(open(sys.argv[1]))["curve"]
+status = json.load(open(sys.argv[1]))
+curve = status["curve"]
+assert all(s["state"] != "unwell" for s in status["shufflers"]), status["shufflers"] # it has its campaign
 assert curve["constant"] is None and len({p[1] for p in curve["points"]}) > 1, curve
 assert all(p[3] is None for p in curve["points"]), curve
 END

@@ -1,6 +1,6 @@
-/* The band of the page: privacy noise in the mean reward, against campaigns whose rewards are known.
- * The noise of clients has a fixed seed; an analyzer's own comes from the system and cannot be
- * seeded. False-alarm rate of each check: 1e-6. */
+/* The band of the page: privacy noise in the mean reward, against campaigns whose rewards are
+ * known. The noise of clients has a fixed seed; an analyzer's own comes from the system and cannot
+ * be seeded. False-alarm rate of each check: 1e-6. */
 #include "support/support.h"
 
 #include <math.h>

@@ -88,13 +88,15 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
   return FARO_OK;
 }
 
+/* `link` is null without rounds. */
 static json_t *campaign_json(const faro_campaign *c) {
-  return json_pack("{ss ss ss sI sI sI sI sI sI sf}", "id", c->id, "learner", c->learner, "release",
+  json_t *link = faro_campaign_in_rounds(c) ? json_string(faro_link_name(c->rounds.link)) : json_null();
+  return json_pack("{ss ss ss sI sI sI sI sI sI sf so}", "id", c->id, "learner", c->learner, "release",
                    c->release->name, "dimension", (json_int_t)c->contribution.dimension, "arms",
                    (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "largest",
                    (json_int_t)faro_campaign_largest(c), "reports",
                    (json_int_t)faro_campaign_reports(c, faro_campaign_batches(c)), "horizon",
-                   (json_int_t)c->params.horizon, "honest", c->params.honest);
+                   (json_int_t)c->params.horizon, "honest", c->params.honest, "link", link);
 }
 
 /* Each is [label, text]. */
