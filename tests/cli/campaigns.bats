@@ -96,7 +96,7 @@ answers() {
   role analyzer analyzer "$T/host.yaml"
   has "$(cat "$T/analyzer.log")" '"event":"campaign-not-started","campaign":"second"'
   report first 1 0.5
-  not report second 2 0.5
+  has "$(get "$public" /second/v1/policy | head -1)" " 503 "
   has "$(get "$public" /second/healthz)" " 503 "
   has "$(get "$public" /first/healthz)" " 200 "
   local health=$(get "$public" /healthz)

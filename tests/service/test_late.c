@@ -1,7 +1,7 @@
-/* Late rewards, with a real analyzer and a real shuffler: choices are reported 0 to 50 batches after
- * they were made, over restarts of clients and roles. Every report is accepted, every released total
- * is the sum of what was reported, and the claim is that of the first day (docs/privacy.md, "Late
- * rewards"). */
+/* Late rewards, with a real analyzer and a real shuffler: choices are reported 0 to 50 batches
+ * after they were made, over restarts of clients and roles. Every report is accepted, every
+ * released total is the sum of what was reported, and the claim is that of the first day
+ * (docs/privacy.md, "Late rewards"). */
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
