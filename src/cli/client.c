@@ -158,6 +158,8 @@ static faro_status fetch_campaign(session *s, faro_error *error) {
   if (status == FARO_OK && !c->fixed) status = faro_client_place_look(&s->place, s->client, s->sender, error);
   if (status == FARO_OK)
     status = faro_client_fetch_campaign(s->client, s->sender, s->place.address, &sent, error);
+  if (status == FARO_OK && !c->fixed && !faro_client_place_settled(&s->place, s->client))
+    status = faro_client_place_look(&s->place, s->client, s->sender, error);
   if (status == FARO_OK) s->campaign = *faro_client_view(s->client);
   return status;
 }

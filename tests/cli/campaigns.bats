@@ -366,3 +366,40 @@ refuses() {
   operate 0 create three
   has "$output" "in all:    (12, 0.003), with 2 earlier campaigns on the same people" # with those before it
 }
+
+@test "successor: a client whose campaign was handed over to another key follows, and stays" {
+  host
+  direct one central-bits 2
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open one
+  "$FARO" keys sign --out "$T/next" >/dev/null
+  kill -TERM "${started[0]}" && wait "${started[0]}"
+  started=()
+  sed -i "s|^sign: .*|sign: $T/next.secret|" "$T/campaigns/one.yaml"
+  faro 0 move sign --config "$T/host.yaml" --campaign one --old-key "$T/sign.secret"
+  role analyzer analyzer "$T/host.yaml"
+  report one 1 0.5
+  [ -e "$T/one-1.state.move" ]
+  operate 0 finish one
+  direct two central-bits 6
+  printf 'after:\n  - database: %s\n' "$T/one.db" >>"$T/campaigns/two.yaml"
+  direct three central-bits 6
+  printf 'after:\n  - database: %s\n' "$T/one.db" >>"$T/campaigns/three.yaml"
+  sed -i "s|^sign: .*|sign: $T/next.secret|" "$T/campaigns/two.yaml" # the third is signed by the old key
+  local name
+  for name in two three; do operate 0 create $name && operate 0 open $name; done
+  go() {
+    run --separate-stderr "$FARO" client --analyzer "$public/$1" --key "$T/sign.public" --token "$T/1.token" \
+      --state "$T/one-1.state" --epsilon 8.01 --delta 2.01e-3 --trust joint <<<"$(printf '1 0; 0 1\n0.5\n')"
+  }
+  go three # from a thief of the key that was handed over
+  [ "$status" -eq 3 ]
+  has "$stderr" "signature"
+  go two
+  [ "$status" -eq 0 ]
+  go two # the move is of the campaign before
+  [ "$status" -eq 0 ]
+  gone "$T/one-1.state.move"
+  go three
+  [ "$status" -eq 3 ]
+}
