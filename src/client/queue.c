@@ -140,12 +140,42 @@ static size_t find(const faro_queue *q, const char *id) {
   return NONE;
 }
 
-/* The oldest choice whose report is not under way. */
-static void make_room(faro_queue *q) {
-  while (q->choices >= q->most) {
-    faro_queue_remove(q, q->choice[0].stage == FARO_STAGE_UNDER_WAY ? 1 : 0);
-    q->counts.dropped++;
+static size_t find_stage(const faro_queue *q, faro_queue_stage stage) {
+  for (size_t i = 0; i < q->choices; i++)
+    if (q->choice[i].stage == stage) return i;
+  return NONE;
+}
+
+/* Choices that leave stay behind the others, where they are not stored, until the rest is on the
+ * disk: if it cannot be, they come back. */
+
+static void shift(faro_queue *q, size_t from, size_t to) {
+  const faro_queue_choice moved = q->choice[from];
+  if (from < to) memmove(&q->choice[from], &q->choice[from + 1], (to - from) * sizeof moved);
+  else memmove(&q->choice[to + 1], &q->choice[to], (from - to) * sizeof moved);
+  q->choice[to] = moved;
+}
+
+/* The k-th one to leave is the oldest whose report is not under way. */
+static size_t oldest(size_t k, size_t under_way) { return k < under_way ? 0 : 1; }
+
+/* Saves with the choice that was added last; the oldest ones make room for it. */
+static faro_status store_newest(faro_queue *q, const faro_client *client, faro_error *error) {
+  const size_t last = q->choices - 1, under_way = find_stage(q, FARO_STAGE_UNDER_WAY);
+  const size_t leave = q->choices > q->most ? q->choices - q->most : 0;
+  for (size_t k = 0; k < leave; k++) shift(q, oldest(k, under_way), last);
+  q->choices -= leave;
+  q->counts.dropped += leave;
+  const faro_status status = store(q, client, error);
+  q->choices += leave;
+  if (status != FARO_OK) {
+    for (size_t k = leave; k-- > 0;) shift(q, last, oldest(k, under_way));
+    q->counts.dropped -= leave;
+    faro_queue_remove(q, last);
+    return status;
   }
+  for (size_t k = 0; k < leave; k++) faro_queue_remove(q, q->choices - 1);
+  return FARO_OK;
 }
 
 /* Adds a choice at the end and saves. */
@@ -159,13 +189,10 @@ static faro_status append(faro_queue *q, const faro_client *client, const faro_q
   double *copy = malloc(d * sizeof *copy);
   if (!copy) return faro_fail(error, FARO_MEMORY, "out of memory");
   memcpy(copy, features, d * sizeof *copy);
-  make_room(q);
   q->dimension = d;
   q->choice[q->choices] = *choice;
   q->choice[q->choices++].features = copy;
-  const faro_status status = store(q, client, error);
-  if (status != FARO_OK) faro_queue_remove(q, q->choices - 1);
-  return status;
+  return store_newest(q, client, error);
 }
 
 faro_status faro_queue_keep(faro_queue *queue, const faro_client *client, const char *id,
@@ -219,19 +246,18 @@ faro_status faro_queue_reward(faro_queue *queue, const faro_client *client, cons
 faro_status faro_queue_forget(faro_queue *queue, const faro_client *client, const char *id,
                               faro_error *error) {
   size_t index = NONE;
-  const faro_status status = find_open(queue, client, id, &index, error);
+  faro_status status = find_open(queue, client, id, &index, error);
   if (status != FARO_OK) return status;
-  faro_queue_remove(queue, index);
-  return store(queue, client, error);
+  const size_t last = --queue->choices;
+  shift(queue, index, last);
+  status = store(queue, client, error);
+  queue->choices++;
+  if (status == FARO_OK) faro_queue_remove(queue, last);
+  else shift(queue, last, index);
+  return status;
 }
 
 /* Sending. */
-
-static size_t find_stage(const faro_queue *q, faro_queue_stage stage) {
-  for (size_t i = 0; i < q->choices; i++)
-    if (q->choice[i].stage == stage) return i;
-  return NONE;
-}
 
 static faro_status refuse(faro_queue *q, const faro_client *client, size_t index, faro_refusal why,
                           faro_error *error) {

@@ -55,12 +55,12 @@ struct faro_queue {
   faro_queue_counts counts;
   size_t dimension;
   size_t choices;
-  faro_queue_choice choice[FARO_QUEUE_MOST];
-  size_t parts, part_size;                /* of the report under way */
-  unsigned char part[FARO_SHUFFLERS_MAX]; /* their states */
-  bool asked[FARO_SHUFFLERS_MAX];         /* answered with AGAIN since faro_queue_again */
-  size_t current;                         /* the part that was handed out last */
-  unsigned char *report;                  /* the parts */
+  faro_queue_choice choice[FARO_QUEUE_MOST + 1]; /* one more, until the oldest has left */
+  size_t parts, part_size;                       /* of the report under way */
+  unsigned char part[FARO_SHUFFLERS_MAX];        /* their states */
+  bool asked[FARO_SHUFFLERS_MAX];                /* answered with AGAIN since faro_queue_again */
+  size_t current;                                /* the part that was handed out last */
+  unsigned char *report;                         /* the parts */
 };
 
 /* Reads a file's bytes into an empty queue. False if they are not what faro_queue_write writes, to

@@ -315,6 +315,36 @@ static void test_queue__keeps_so_many_and_says_what_it_dropped(void **state) {
   end(&v);
 }
 
+/* What makes room, or is forgotten, is gone when that is on the disk, and not before. */
+static void test_queue__a_choice_leaves_only_if_that_is_saved(void **state) {
+  (void)state;
+  device v = begin("shuffle-bits", 1, FARO_LEVEL_USER, 50, 0);
+  char away[80];
+  assert_ok(faro_queue_keep(v.queue, v.client, "a", x, error));
+  assert_ok(faro_queue_add(v.queue, v.client, 1, x, 0.5, error));
+  assert_int_equal(next(&v, NULL).sequence, 1); /* the second is under way */
+  static const char *const ids[] = {"b", "c", "d"};
+  for (size_t i = 0; i < 3; i++) assert_ok(faro_queue_keep(v.queue, v.client, ids[i], x, error));
+  stop(&v);
+  v.most = 3; /* fewer than there are: three leave for the next one */
+  start(&v);
+  give_policy(&v, 2);
+  snprintf(away, sizeof away, "%s-away", folder);
+  assert_int_equal(rename(folder, away), 0);
+  assert_int_equal(faro_queue_keep(v.queue, v.client, "e", x, NULL), FARO_SYSTEM);
+  assert_int_equal(faro_queue_forget(v.queue, v.client, "b", NULL), FARO_SYSTEM);
+  assert_int_equal(rename(away, folder), 0);
+  assert_true(count(&v).open == 4 && count(&v).dropped == 0);
+  assert_ok(faro_queue_forget(v.queue, v.client, "b", error));
+  assert_ok(faro_queue_keep(v.queue, v.client, "e", x, error)); /* "a" and "c" leave */
+  restart(&v, 3);
+  assert_true(count(&v).open == 2 && count(&v).dropped == 2 && count(&v).waiting == 1);
+  assert_int_equal(next(&v, NULL).sequence, 1);
+  assert_ok(faro_queue_forget(v.queue, v.client, "d", error));
+  assert_ok(faro_queue_forget(v.queue, v.client, "e", error));
+  end(&v);
+}
+
 static void test_queue__late_choices_and_those_of_a_campaign_that_is_over(void **state) {
   (void)state;
   device v = begin("shuffle-bits", 1, FARO_LEVEL_USER, 50, 3);
@@ -585,6 +615,7 @@ int main(void) {
       cmocka_unit_test(test_queue__refused_for_good_is_said),
       cmocka_unit_test(test_queue__parts_are_tracked_one_by_one),
       cmocka_unit_test(test_queue__keeps_so_many_and_says_what_it_dropped),
+      cmocka_unit_test(test_queue__a_choice_leaves_only_if_that_is_saved),
       cmocka_unit_test(test_queue__late_choices_and_those_of_a_campaign_that_is_over),
       cmocka_unit_test(test_queue__nothing_is_sent_that_is_not_on_the_disk),
       cmocka_unit_test(test_queue__refuses_the_wrong_client_and_wrong_numbers),
