@@ -28,12 +28,13 @@ static bool contains(const char *body, size_t length, const char *text) {
 }
 
 /* All parts were refused for one reason, which {"error": text} names. NONE: this is not an answer
- * to reports. Content that is not made of reports has a text of its own. */
+ * to reports: a proxy may answer 400 for reasons of its own. Content that is not made of reports
+ * has a text of its own. */
 static faro_refusal common(long status, const char *body, size_t length) {
   if (status < 400 || status >= 500) return FARO_REFUSAL_NONE;
   for (int i = FARO_REFUSAL_CAMPAIGN; i <= FARO_REFUSAL_CLOSED; i++)
     if (contains(body, length, faro_refusal_text((faro_refusal)i))) return (faro_refusal)i;
-  return status == 400 ? FARO_REFUSAL_MALFORMED : FARO_REFUSAL_NONE;
+  return contains(body, length, FARO_NO_REPORTS) ? FARO_REFUSAL_MALFORMED : FARO_REFUSAL_NONE;
 }
 
 static faro_reply read_byte(unsigned char byte, double after) {

@@ -24,4 +24,7 @@ typedef enum faro_verdict {
       FARO_VERDICT_COUNT
 } faro_verdict;
 
+/* The text of 400 for content that is not made of reports. */
+#define FARO_NO_REPORTS "the body must be one or more whole reports of this campaign"
+
 #endif

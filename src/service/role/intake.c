@@ -184,7 +184,7 @@ void faro_intake_handle(faro_intake *in, faro_http_request *request) {
   const size_t count = length / in->frame;
   if (count == 0 || count * in->frame != length) {
     (void)faro_tallies_stranger(&in->tallies, FARO_VERDICT_MALFORMED);
-    faro_http_refuse(request, 400, "the body must be one or more whole reports of this campaign");
+    faro_http_refuse(request, 400, FARO_NO_REPORTS);
     return;
   }
   if (is_ahead(in, body, count)) {

@@ -199,6 +199,7 @@ static void test_queue__one_report_for_each_policy(void **state) {
 
 static const char stale[] = "{\"error\": \"the policy of the report is not one of the open batch\"}";
 static const char twice[] = "{\"error\": \"this client is in the open batch already\"}";
+static const char whole[] = "{\"error\": \"the body must be one or more whole reports of this campaign\"}";
 static const char replay[] = "{\"error\": \"the sequence number was used before\"}";
 
 /* Reports a choice that is refused as stale, twice and stale again, with a newer policy after each.
@@ -581,7 +582,8 @@ static void test_reply__every_answer_has_a_meaning(void **state) {
       {409, stale, 30, 1, {FARO_REPLY_AGAIN}, {0}}, /* cut off */
       {409, "no reports are collected now", 28, 1, {FARO_REPLY_REFUSED}, {FARO_REFUSAL_CLOSED}},
       {503, "no reports are collected now", 28, 1, {FARO_REPLY_AGAIN}, {0}},
-      {400, "what is this", 12, 1, {FARO_REPLY_REFUSED}, {FARO_REFUSAL_MALFORMED}},
+      {400, "what is this", 12, 1, {FARO_REPLY_AGAIN}, {0}}, /* a proxy's own reason */
+      {400, whole, sizeof whole - 1, 1, {FARO_REPLY_REFUSED}, {FARO_REFUSAL_MALFORMED}},
       {401, "the token is not known here", 27, 1, {FARO_REPLY_REFUSED}, {FARO_REFUSAL_TOKEN}},
       {401, "log in first", 12, 1, {FARO_REPLY_AGAIN}, {0}},
       {404, "", 0, 1, {FARO_REPLY_AGAIN}, {0}},
