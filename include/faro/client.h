@@ -45,6 +45,7 @@ typedef struct faro_client_params {
    * saved one, states at least this as spent before, and stays within the minimum below with all of
    * it together. Then sequence and version start again from 0. Both 0: it may not. */
   double spent_epsilon, spent_delta;
+  bool spent_singly; /* from faro_client_spent_singly: then user_level refuses a successor */
   /* 64 bytes from faro_client_signers: then a signing key that was handed over stays so, also in
    * successors, until `signer` is another one. NULL: `signer` signs now, as far as is known. */
   const unsigned char *signers;
@@ -216,6 +217,9 @@ FARO_API bool faro_client_over(const faro_client *client); /* all batches are re
 /* The most that this client will have spent by the end of its campaign, with earlier campaigns: to
  * be saved with the campaign. 0 before there is one. */
 FARO_API void faro_client_spent(const faro_client *client, double *epsilon, double *delta);
+/* Whether this campaign, or one before it, covers single reports only: then what was spent is no
+ * bound for all reports of a client together. */
+FARO_API bool faro_client_spent_singly(const faro_client *client);
 /* Whether the campaign is a successor of the one that was saved: sequence and version have started
  * again. */
 FARO_API bool faro_client_in_successor(const faro_client *client);

@@ -34,6 +34,7 @@ struct faro_client {
   unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
   bool bound;                            /* `kept` is set */
   double spent_epsilon, spent_delta;     /* by the end of that one, with those before it */
+  bool spent_singly;                     /* one of them covers single reports only */
   uint64_t sequence, version;
   bool moved; /* `move` is set */
   faro_move move;
@@ -132,6 +133,7 @@ faro_status faro_client_open(faro_client **client, const faro_client_params *par
   if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
   made->spent_epsilon = params->spent_epsilon;
   made->spent_delta = params->spent_delta;
+  made->spent_singly = params->spent_singly;
   made->sequence = params->sequence;
   made->version = params->version;
   take_signers(made, params);
@@ -243,6 +245,12 @@ static faro_status check_successor(const faro_client *client, const faro_campaig
         "campaign %s is not the one that this client took part in before; it would spend a new privacy "
         "budget in addition to the old one (to join it anyway, start without the saved campaign, "
         "sequence and version)",
+        campaign->id);
+  if (client->spent_singly && client->floor.level == FARO_LEVEL_USER)
+    return faro_fail(
+        error, FARO_WEAK,
+        "a campaign before %s covers single reports only, and this client accepts at least level "
+        "user",
         campaign->id);
   if (epsilon >= client->spent_epsilon * (1 - ROUNDING) && delta >= client->spent_delta * (1 - ROUNDING))
     return FARO_OK;
@@ -370,6 +378,10 @@ bool faro_client_in_successor(const faro_client *client) {
 void faro_client_spent(const faro_client *client, double *epsilon, double *delta) {
   *epsilon = *delta = 0;
   if (client->joined) faro_campaign_total(&client->campaign, epsilon, delta);
+}
+
+bool faro_client_spent_singly(const faro_client *client) {
+  return client->spent_singly || (client->joined && client->campaign.claim.level != FARO_LEVEL_USER);
 }
 
 static faro_status check_move(const faro_client *client, const faro_move *move, faro_error *error) {

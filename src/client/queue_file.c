@@ -19,7 +19,7 @@
 #define WORD_2 "faro-client-state-2\n"
 #define LINE "faro-client-state-1 "
 enum {
-  HEAD = 208,
+  HEAD = 212,
   HEAD_2 = 128,
   CHECK = 32,
   DIGITS = 2 * FARO_DIGEST_BYTES,
@@ -55,6 +55,7 @@ static void put_head(const faro_queue *q, unsigned char *to) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) faro_store32(to + 108 + 4 * i, sizes[i]);
   memcpy(put_number(put_number(to + HEAD_2, q->spent_epsilon), q->spent_delta), q->signers,
          sizeof q->signers);
+  faro_store32(to + HEAD - 4, q->spent_singly);
 }
 
 unsigned char *faro_queue_write(const faro_queue *queue, size_t *length) {
@@ -125,7 +126,9 @@ static bool read_head(faro_queue *q, const unsigned char *from, bool old, size_t
   if (!old) q->spent_epsilon = number_at(from + HEAD_2);
   if (!old) q->spent_delta = number_at(from + HEAD_2 + 8);
   if (!old) memcpy(q->signers, from + HEAD_2 + 16, sizeof q->signers);
-  return memcmp(from, old ? WORD_2 : WORD, sizeof WORD - 1) == 0 && is_spent(q) &&
+  const uint32_t singly = old ? 0 : faro_load32(from + HEAD - 4);
+  q->spent_singly = singly == 1;
+  return memcmp(from, old ? WORD_2 : WORD, sizeof WORD - 1) == 0 && is_spent(q) && singly <= 1 &&
          last <= FARO_REFUSAL_CLOSED && q->dimension <= FARO_WIRE_DIMENSION_MAX &&
          (q->dimension > 0 || *choices == 0) && *choices <= FARO_QUEUE_MOST &&
          q->parts <= FARO_SHUFFLERS_MAX &&

@@ -14,7 +14,8 @@
  *  124  4  s, bytes of a part
  *  128 16  the most that was spent by the end of the campaign, epsilon and delta: doubles
  *  144 64  the signing key that was pinned, and the one that signs since hand-overs
- *  208     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: double),
+ *  208  4  1: this campaign, or one before it, covers single reports only; 0: none does
+ *  212     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: double),
  *          features (8 each)
  *     .    m times: state of the part (1 byte), its bytes (s)
  *     . 32 BLAKE2b-256 of everything before
@@ -51,6 +52,7 @@ struct faro_queue {
   uint64_t sequence, version;
   uint64_t reported; /* version of the last report that was made */
   double spent_epsilon, spent_delta;
+  bool spent_singly;
   unsigned char signers[2 * FARO_KEY_BYTES];
   faro_queue_counts counts;
   size_t dimension;

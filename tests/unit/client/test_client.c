@@ -385,6 +385,15 @@ static void test_client__moves_to_a_successor_that_counts_what_was_spent(void **
   assert_non_null(strstr(refusal(&good, &params), "this client accepts at most 0.95 unless"));
   assert_int_equal(refused_with, FARO_WEAK);
   params.honest = 1;
+  params.spent_singly = true; /* what was spent bounds no more than one report of the campaign before */
+  assert_string_equal(refusal(&good, &params),
+                      "a campaign before test covers single reports only, and this client accepts at least "
+                      "level user");
+  assert_int_equal(refused_with, FARO_WEAK);
+  params.user_level = false;
+  assert_string_equal(refusal(&good, &params), "");
+  params.spent_singly = false;
+  params.user_level = true;
   params.epsilon = 3.9; /* both together are too much, though each is not */
   assert_string_equal(
       refusal(&good, &params),

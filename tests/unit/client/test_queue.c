@@ -180,6 +180,26 @@ static void test_queue__a_report_is_the_same_bytes_until_it_is_answered(void **s
 }
 
 /* A client is in a batch at most once: ten rewards of one day are ten batches. */
+/* What a client needs to judge a successor is in the file. */
+static void test_queue__keeps_how_and_under_which_keys_it_was_spent(void **state) {
+  (void)state;
+  for (int user = 0; user < 2; user++) {
+    device v = begin("shuffle-bits", 1, user ? FARO_LEVEL_USER : FARO_LEVEL_EVENT, user ? 50 : 1, 0);
+    faro_client_params params = {0};
+    unsigned char signers[2 * FARO_KEY_BYTES];
+    assert_ok(faro_queue_save(v.queue, v.client, error));
+    memcpy(signers, faro_client_signers(v.client), sizeof signers);
+    assert_int_equal(faro_client_spent_singly(v.client), !user);
+    restart(&v, 1);
+    faro_queue_restore(v.queue, &params);
+    assert_int_equal(params.spent_singly, !user);
+    assert_true(params.spent_epsilon == v.c.claim.epsilon && params.spent_delta == v.c.claim.delta);
+    assert_memory_equal(params.signers, signers, sizeof signers);
+    assert_int_equal(faro_client_spent_singly(v.client), !user); /* for ever */
+    end(&v);
+  }
+}
+
 static void test_queue__one_report_for_each_policy(void **state) {
   (void)state;
   device v = begin("shuffle-bits", 1, FARO_LEVEL_USER, 50, 0);
@@ -612,6 +632,7 @@ static void test_reply__every_answer_has_a_meaning(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_queue__a_report_is_the_same_bytes_until_it_is_answered),
+      cmocka_unit_test(test_queue__keeps_how_and_under_which_keys_it_was_spent),
       cmocka_unit_test(test_queue__one_report_for_each_policy),
       cmocka_unit_test(test_queue__a_refused_report_is_made_again_where_that_is_private),
       cmocka_unit_test(test_queue__refused_for_good_is_said),
