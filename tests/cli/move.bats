@@ -126,6 +126,8 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   round 1 0.5 && round 2 1
   version 2
   faro 0 ledger verify --url "$analyzer_url" --key "$T/analyzer.sign.public" --since "$T/head"
+  local tag=$(get "$analyzer_url" /v1/policy | sed -n 's/^ETag: \(.*\)\r$/\1/p')
+  has "$(get "$analyzer_url" /v1/policy "If-None-Match: $tag" | head -1)" " 304 "
   stop analyzer
   "$FARO" keys sign --out "$T/next.sign" >/dev/null
   set_line analyzer.yaml sign "$T/next.sign.secret"
@@ -136,6 +138,8 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   faro 0 move sign --config "$T/analyzer.yaml" --old-key "$T/analyzer.sign.secret"
   has "$output" "signing key: "
   role_named analyzer analyzer "$T/analyzer.yaml"
+  # the same version, signed anew: a cache must not go on with the old signature
+  has "$(get "$analyzer_url" /v1/policy "If-None-Match: $tag" | head -1)" " 200 "
   round 1 0 # pins the old key
   [ "$status" -eq 0 ]
   sed -i "s/^key: .*/key: $(key "$T/next.sign.public")/" "$T/3.yaml" # a new installation pins the new one

@@ -1,6 +1,5 @@
 /* analyzer_worker: the thread that keeps batches, applies them and publishes policies. See
  * analyzer_inner.h. */
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ faro_status faro_analyzer_publish(faro_analyzer *a, bool news, faro_error *error
   served->length = view.length;
   served->status.version = view.version;
   set_plan(a, &served->status);
-  snprintf(served->etag, sizeof served->etag, "\"%" PRIu64 "\"", view.version);
+  faro_analyzer_tag(policy, view.length, served->etag);
   if (news) faro_rate_mark(&served->status.applied, faro_clock());
   if (news && !served->closing) faro_http_wake(a->http);
   pthread_mutex_unlock(&served->mutex);
