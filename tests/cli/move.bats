@@ -182,3 +182,33 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   has "$output" "faro_analyzer_reports_total 3"
   has "$output" "faro_analyzer_spoiled_total 0"
 }
+
+@test "move: that of another campaign is not kept" {
+  slow_test
+  campaign
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  role_named shuffler shuffler "$T/shuffler.yaml"
+  stop shuffler
+  stop analyzer
+
+  # another campaign under the same key and at the same address, which moves
+  mkdir "$T/first"
+  mv "$T"/analyzer.db* "$T/first"
+  cp "$T/analyzer.yaml" "$T/first.yaml"
+  sed -i 's/id: walk/id: other/' "$T/analyzer.yaml"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  stop analyzer
+  set_line analyzer.yaml url "http://127.0.0.1:$(free_port)"
+  faro 0 move sign --config "$T/analyzer.yaml"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  faro 3 shuffler --config "$T/shuffler.yaml"
+  has "$stderr" "the move does not belong to campaign walk"
+  [ ! -e "$T/shuffler.db.move" ]
+  stop analyzer
+
+  # the first one is back
+  rm "$T"/analyzer.db*
+  mv "$T"/first/* "$T"
+  role_named analyzer analyzer "$T/first.yaml"
+  role_named shuffler shuffler "$T/shuffler.yaml"
+}
