@@ -45,6 +45,7 @@ typedef struct analyzer_served {
   bool ending;  /* the worker is to end */
   faro_life life;
   const char *verb; /* what an operator wants of the worker; NULL: nothing */
+  bool taken;       /* the worker does it now: it cannot be withdrawn any more */
   pthread_cond_t done;
   faro_status answer; /* the worker's to that, with the reason */
   faro_error why;
