@@ -2,6 +2,7 @@
  * another one the world. Slow work (encoding, the network) happens outside both. */
 #include "trial/crowd.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -461,6 +462,15 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
   return FARO_OK;
 }
 
+/* Linear worlds append sqrt(1/2) to directions of that length, so that contexts have length 1. */
+static faro_draw draw_of(const faro_trial_params *trial) {
+  return trial->link == FARO_LINK_LINEAR ? FARO_DRAW_APPENDED : FARO_DRAW_BALL;
+}
+
+double faro_crowd_constant(const faro_trial_params *trial) {
+  return draw_of(trial) == FARO_DRAW_APPENDED ? sqrt(0.5) : 0;
+}
+
 faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, const faro_crowd_params *crowd,
                              uint64_t horizon, faro_error *error) {
   const faro_env_kind *kind = faro_env_find(crowd->world);
@@ -471,8 +481,7 @@ faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, c
                                   .arms = trial->arms,
                                   .horizon = horizon,
                                   .reward = FARO_REWARD_UNIFORM,
-                                  .draw =
-                                      trial->link == FARO_LINK_LINEAR ? FARO_DRAW_APPENDED : FARO_DRAW_BALL};
+                                  .draw = draw_of(trial)};
   const faro_status status = faro_env_create(world, kind, &params, error);
   if (status == FARO_OK) faro_env_begin(*world, crowd->seed, 0);
   return status;

@@ -31,6 +31,8 @@ typedef struct faro_crowd_params {
 faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial,
                              const faro_crowd_params *params, uint64_t horizon,
                              faro_error *error) FARO_WARN_UNUSED;
+/* The last feature of every arm in such a world; 0: it varies. */
+double faro_crowd_constant(const faro_trial_params *trial);
 /* The features of all arms, arm by arm. */
 void faro_crowd_rows(const faro_arms *arms, double *rows);
 

@@ -306,6 +306,7 @@ faro_status faro_demo_run(const faro_demo_params *params, const faro_demo_view *
   faro_trial_params trial = params->trial;
   double *features = NULL;
   trial.batches = params->rounds + 1;
+  trial.constant = faro_crowd_constant(&trial);
   faro_status status = faro_trial_in_phases(&trial) ? find_arms(&d, &features, error) : FARO_OK;
   trial.features = features;
   if (status == FARO_OK) status = faro_trial_create(&d.trial, &trial, error);

@@ -26,7 +26,8 @@ typedef struct faro_trial_params {
   uint64_t wait;                    /* batches that a choice may wait; 0: for ever */
   double epsilon, delta, honest;
   double norm, low, high;
-  size_t keep; /* bytes that each relay records */
+  double constant; /* the last feature of every context; 0: it is not constant */
+  size_t keep;     /* bytes that each relay records */
   /* Learners that work in phases only. */
   const double *features; /* features of all arms, arm by arm */
   uint64_t horizon;

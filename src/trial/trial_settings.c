@@ -68,6 +68,7 @@ static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error 
   add_file(trial, 0, "sign", ".sign.secret", out);
   add_file(trial, 0, "seal", ".seal.secret", out);
   if (trial->roles == 1) faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
+  if (trial->params.constant != 0) faro_text_add(out, "constant: %.17g\n", trial->params.constant);
   add_campaign(&trial->params, out);
   if (faro_trial_averages(&trial->params)) /* each phase asks as many clients as a batch has */
     faro_text_add(out, "settings:\n  - {name: clients, value: %d}\n", (int)FARO_CLIENTS_FIXED);

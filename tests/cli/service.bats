@@ -827,6 +827,64 @@ line() {
   has "$output" "24 of 24 passed"
 }
 
+# The status at the end of a demo: held_status OPTION...; what it printed is in $T/out
+held_status() {
+  local pid i place ended=0
+  rm -f "$T/held" "$T/out"
+  mkfifo "$T/held"
+  "$FARO" demo --threads 4 --hold "$@" >"$T/out" 2>"$T/err" <"$T/held" 3>&- &
+  pid=$!
+  exec 8>"$T/held"
+  started+=("$pid")
+  for ((i = 0; i < 3000; i++)); do
+    grep -q '^running until' "$T/out" && break
+    sleep 0.02
+  done
+  place=$(sed -n 's/^analyzer: //p' "$T/out")
+  get "$place" /v1/status.json | sed '1,/^\r*$/d' >"$T/status"
+  exec 8>&-
+  wait "$pid" || ended=$?
+  started=()
+  [ "$ended" -eq 0 ]
+}
+
+# The noise cannot be seeded: five standard deviations leave a false-alarm rate of 6e-7 for each number.
+@test "demo: the page shows the mean rewards of the terminal" {
+  local release
+  for release in shuffle-bits central-tree; do
+    held_status --clients 1000 --rounds 4 --post 50 --epsilon 20 --release $release
+    python3 - "$T/out" "$T/status" <<'END'
+import json
+import re
+import sys
+rows = [tuple(map(float, r)) for r in re.findall(r"^ +\d+ +(\d+) +\d+ +(\d\.\d{4}) +\d\.", open(sys.argv[1]).read(), re.M)]
+curve = json.load(open(sys.argv[2]))["curve"]
+assert len(rows) == len(curve["points"]) == 4, (rows, curve)
+users = total = 0
+for (reports, reward), (shown_users, shown, _, sd) in zip(rows, curve["points"]):
+    users += reports
+    total += reports * reward
+    assert shown_users == users, (shown_users, users)
+    assert 0 < sd < 0.01, sd
+    assert abs(shown - total / users) < 5 * sd + 5e-5, (shown, total / users, sd)
+END
+  done
+}
+
+@test "demo: in phases a constant does not make the sums those of x y" {
+  held_status --learner pe --clients 400 --epsilon 4 --directory "$T/files"
+  grep -q '^constant: 0.7' "$T/files/analyzer.yaml"
+  python3 - "$T/status" <<'END'
+import json
+import sys
+status = json.load(open(sys.argv[1]))
+curve = status["curve"]
+assert all(s["state"] != "unwell" for s in status["shufflers"]), status["shufflers"] # it has its campaign
+assert curve["constant"] is None and len({p[1] for p in curve["points"]}) > 1, curve
+assert all(p[3] is None for p in curve["points"]), curve
+END
+}
+
 @test "demo: every release without a shuffler can be deployed" {
   slow_test
   for release in local-gaussian local-response local-bits central-tree central-bits; do

@@ -1,4 +1,4 @@
-"""The analyzer's page in a headless Chromium, in four states: learning, waiting, unwell, finished; wide and narrow, light and dark.
+"""The analyzer's page in a headless Chromium, in the states learning, waiting, unwell, finished, paused and archived; wide and narrow, light and dark.
 What it shows is a status of a real analyzer, at the end of a demo, bent to each state. Usage: test_status.py FARO [FOLDER for pictures]"""
 import base64
 import copy
@@ -48,7 +48,7 @@ def states(status):
     base["campaign"]["reports"] = 40 * step
     base["shufflers"] = [{"url": "http://127.0.0.1:8401", "next": 30, "seconds": 2.0, "state": "well"}]
     made = {}
-    for name in ("learning", "waiting", "unwell", "finished"):
+    for name in ("learning", "waiting", "unwell", "finished", "paused", "archived"):
         s = made[name] = copy.deepcopy(base)
         s["state"] = name
         s["rates"] = {"reports": 12.5, "batches": 0.25} if name == "learning" else {"reports": 0, "batches": 0}
@@ -89,13 +89,25 @@ def complaints(browser, session):
     return found
 
 
-def look(browser, address, name, width, dark, pictures):
+LETTERS = """[...document.querySelectorAll('svg text')].map(e => [parseFloat(getComputedStyle(e).fontSize) *
+  e.ownerSVGElement.getBoundingClientRect().width / e.ownerSVGElement.viewBox.baseVal.width, e.textContent])"""
+
+
+def look(browser, address, status, name, width, dark, pictures):
     tab = chromium.Page(browser, width, dark=dark)
     tab.send("Page.navigate", url=address)
     tab.wait("document.querySelector('#state')?.className === %s && document.querySelectorAll('#ledger tr').length > 0" % json.dumps(name))
     text = tab.ask("document.body.innerText")
     assert tab.ask("document.documentElement.scrollWidth") <= width, "%s at %d px is wider than the window" % (name, width)
+    cut = tab.ask("[...document.querySelectorAll('.wide')].map(e => e.scrollWidth - e.clientWidth)")
+    assert max(cut) <= 0, "%s at %d px cuts a table off: %s" % (name, width, cut)
     assert tab.ask("document.querySelectorAll('#gain .band').length") == 1 and "first batch" in text, "no band or no yardstick"
+    assert "with probability 95%" in text and "need not be choosing at random" in text
+    ends = [round(1.96 * p[3], 3) for p in status["curve"]["points"][-1:]]
+    shown = tab.ask("document.querySelector('#gain .end').textContent")
+    assert abs(float(shown.split("± ")[1]) - ends[0]) < 1e-3, "the band ends at %s, not at %s" % (shown, ends)
+    for size, what in tab.ask(LETTERS):
+        assert size >= 10.5, "%r has letters of %.1f pixels at %d px" % (what, size, width)
     assert "reports used" in text and "mean reward" in text, "axes without titles"
     assert re.search(r"The latest \d+ of %d entries" % (40 if name == "finished" else 30), text), "how many rows"
     assert "two measures" in text and "Shufflers" in text
@@ -133,7 +145,7 @@ def main():
             now["now"] = made
             for width in (1400, 400):
                 for dark in (False, True):
-                    look(browser, "http://127.0.0.1:%d/" % server.server_port, name, width, dark, pictures)
+                    look(browser, "http://127.0.0.1:%d/" % server.server_port, made, name, width, dark, pictures)
     finally:
         browser.close()
         server.shutdown()

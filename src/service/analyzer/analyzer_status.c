@@ -36,11 +36,17 @@ static const char *state_of(const faro_analyzer_status *s, double now) {
   return recent ? "learning" : "waiting";
 }
 
+/* Whether the sums have the mean reward: not in phases and rounds, whose sums are not of x y. */
+static bool has_mean(const faro_analyzer_status *s) {
+  return !isnan(s->constant) && !faro_campaign_in_phases(s->campaign) &&
+         !faro_campaign_in_rounds(s->campaign);
+}
+
 /* Each point is [users, reward, width, sd]: the standard deviation of the privacy noise in the
  * reward, or null. A mean reward is c + last / constant, so its noise is that of `last` over the
  * constant. Of a predicted reward, a root of noisy sums, it is not known. */
 static json_t *point_json(const faro_analyzer_status *s, const faro_learning_view *view) {
-  const bool mean = !isnan(s->constant);
+  const bool mean = has_mean(s);
   const double gain = mean ? s->campaign->centre + view->last / s->constant : view->predicted;
   json_t *noise = mean && !isnan(view->noise) ? json_real(view->noise / fabs(s->constant)) : json_null();
   return json_pack("[I f f o]", (json_int_t)view->users, gain, view->width, noise);
@@ -60,8 +66,8 @@ static faro_status curve_json(faro_store *store, const faro_analyzer_status *s, 
   if (!views) return faro_fail(error, FARO_MEMORY, "cannot allocate the curve");
   const faro_status status = faro_store_history(store, s->version - 1, views, &count, error);
   if (status == FARO_OK)
-    *json = json_pack("{so so}", "constant", isnan(s->constant) ? json_null() : json_real(s->constant),
-                      "points", points_json(s, views, count));
+    *json = json_pack("{so so}", "constant", has_mean(s) ? json_real(s->constant) : json_null(), "points",
+                      points_json(s, views, count));
   free(views);
   return status;
 }
@@ -82,13 +88,15 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
   return FARO_OK;
 }
 
+/* `link` is null without rounds. */
 static json_t *campaign_json(const faro_campaign *c) {
-  return json_pack("{ss ss ss sI sI sI sI sI sI sf}", "id", c->id, "learner", c->learner, "release",
+  json_t *link = faro_campaign_in_rounds(c) ? json_string(faro_link_name(c->rounds.link)) : json_null();
+  return json_pack("{ss ss ss sI sI sI sI sI sI sf so}", "id", c->id, "learner", c->learner, "release",
                    c->release->name, "dimension", (json_int_t)c->contribution.dimension, "arms",
                    (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "largest",
                    (json_int_t)faro_campaign_largest(c), "reports",
                    (json_int_t)faro_campaign_reports(c, faro_campaign_batches(c)), "horizon",
-                   (json_int_t)c->params.horizon, "honest", c->params.honest);
+                   (json_int_t)c->params.horizon, "honest", c->params.honest, "link", link);
 }
 
 /* Each is [label, text]. */

@@ -171,6 +171,7 @@ static faro_learning_view snapshot(const void *own) {
   return (faro_learning_view){.users = faro_campaign_reports(l->campaign, batches(own)),
                               .last = sum[faro_packed(d) + d - 1] / users,
                               .predicted = sqrt(fmax(0, square) / users),
+                              .noise = NAN,
                               .width = policy->beta * sqrt(trace / (double)d)};
 }
 

@@ -81,9 +81,10 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
   atomic_store(p->ended, there->ended && !after.over && *text == '\0');
 }
 
-/* Asks once. */
+/* Asks once. Who asks has a campaign, also if /healthz was asked before that and never again. */
 static void look(faro_watch *w) {
   const faro_watch_params *p = &w->params;
+  faro_health_set(p->health, FARO_ILL_NO_CAMPAIGN, "");
   const faro_spool_state before = faro_intake_snapshot(p->intake);
   const faro_greeting greeting = {.first = first_of(&before),
                                   .open = before.number,
