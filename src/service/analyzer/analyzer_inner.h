@@ -119,7 +119,7 @@ struct faro_analyzer {
  * (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
-/* The tag of a document: a hash of its bytes, so that a document that was signed anew has another. */
+/* The tag of a document: a hash of its bytes, so that one that was signed anew has another. */
 void faro_analyzer_tag(const void *bytes, size_t length, char etag[static FARO_ETAG]);
 /* Whether batches and reports are taken: not while the campaign is paused, nor after an operator
  * has ended it. A used-up budget is another thing: what comes then is refused one by one. */

@@ -157,8 +157,8 @@ static void obey(faro_analyzer *a) {
 }
 
 /* Waits until the worker has answered. False: it was busy for too long, and the verb is withdrawn.
- * Once it has taken the verb, the change is made, so the answer is waited for: nobody may hear "busy"
- * of a change that comes after all. Call it under the mutex. */
+ * Once it has taken the verb, the change is made, so the answer is waited for: nobody may hear
+ * "busy" of a change that comes after all. Call it under the mutex. */
 static bool wait_for_answer(analyzer_served *served) {
   const struct timespec until = faro_clock_after(ANSWER);
   int waited = 0;

@@ -150,7 +150,7 @@ faro_status faro_host_change(host_place *place, const char *verb, faro_error *er
   return status;
 }
 
-/* A change may take a minute, and the main loop has other things to do: the next look comes soon. */
+/* A change may take a minute, and the main loop has other things to do: the next look is soon. */
 void faro_host_tend(faro_host *host) {
   if (pthread_mutex_trylock(&host->changes) != 0) return;
   for (size_t i = 0; is_many(host) && i < host->count; i++)

@@ -99,8 +99,9 @@ void faro_place_signer(faro_place *place, unsigned char key[static FARO_KEY_BYTE
   pthread_mutex_unlock(&place->mutex);
 }
 
-/* Keeps a move in STATE.move. One that came before the campaign may be that of another campaign, and
- * would keep the shuffler from starting for ever: it waits until faro_place_apply has checked it. */
+/* Keeps a move in STATE.move. One that came before the campaign may be that of another campaign,
+ * and would keep the shuffler from starting for ever: it waits until faro_place_apply has checked
+ * it. */
 static faro_status keep(faro_place *p, const char *text, size_t length, faro_error *error) {
   pthread_mutex_lock(&p->mutex);
   const bool known = p->founded != NULL;

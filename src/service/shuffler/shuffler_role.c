@@ -74,8 +74,9 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
   faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
 }
 
-/* Tries once to send a batch; true if the analyzer has it now. An answer that the campaign has ended
- * is not signed, and may come from something between the two: the batch is kept all the same. */
+/* Tries once to send a batch; true if the analyzer has it now. An answer that the campaign has
+ * ended is not signed, and may come from something between the two: the batch is kept all the
+ * same. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
   char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS],
       notice[FARO_NOTICE_DIGITS + 1];
