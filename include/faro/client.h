@@ -33,7 +33,7 @@ typedef struct faro_client_params {
   const unsigned char *signer; /* 32 bytes: the analyzer's public key, pinned */
   const unsigned char *token;  /* 32 bytes: the secret by which shufflers know this client */
 
-  /* Saved over restarts, all three; save them before a report is sent. They belong together:
+  /* Saved over restarts; save them before a report is sent. The first three belong together:
    * sequence and version count in one campaign, and without a campaign they must be 0. Another
    * campaign is refused, because it would spend a new privacy budget in addition to the first. An
    * application that wants this opens a client with campaign NULL, sequence 0 and version 0; what
@@ -45,6 +45,9 @@ typedef struct faro_client_params {
    * saved one, states at least this as spent before, and stays within the minimum below with all of
    * it together. Then sequence and version start again from 0. Both 0: it may not. */
   double spent_epsilon, spent_delta;
+  /* 64 bytes from faro_client_signers: then a signing key that was handed over stays so, also in
+   * successors, until `signer` is another one. NULL: `signer` signs now, as far as is known. */
+  const unsigned char *signers;
 
   /* The minimum: campaigns that promise less are refused. */
   double epsilon, delta; /* greatest values */
@@ -52,14 +55,18 @@ typedef struct faro_client_params {
   bool user_level;       /* the claim must cover all rounds of a user */
   /* Greatest share of a batch whose noise the claim may count on, if the noise is that of others
    * (trust shuffle and concurrent). 1 accepts any campaign, even one that counts on everybody in a
-   * batch. 0: 0.95, or any if the campaign was joined before. */
+   * batch. 0: 0.95, or any in the saved campaign itself. */
   double honest;
   bool insecure; /* allows http:// beyond this machine: listeners can read token and bit sums */
 
   /* The shufflers that this client trusts, pinned: public keys of 32 bytes each, one after another,
-   * at most 20. A campaign with any other shuffler is refused. NULL: any shuffler that the signer
-   * names, and then the signer may be its own shuffler under another key. */
+   * and their addresses as the campaign writes them, https://host:port; at most 20. Both are
+   * required. A key alone would prove nothing, because reports go to the address that the campaign
+   * names. A campaign that was founded with any other pair is refused; later a shuffler may move
+   * with its own consent. NULL: any shuffler that the signer names, and then the signer may be its
+   * own shuffler under another key. */
   const unsigned char *shufflers;
+  const char *const *shuffler_urls;
   size_t shuffler_count;
 
   bool fixed; /* refuses all moves: addresses and keys are those of the campaign, for ever */
@@ -230,12 +237,17 @@ typedef struct faro_client_terms {
   size_t shufflers;
 } faro_client_terms;
 FARO_API bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms); /* false: none yet */
-/* The shufflers, from 0: public keys of 32 bytes, and addresses. NULL beyond the last one. */
+/* The shufflers, from 0: public keys of 32 bytes, and addresses. NULL beyond the last one. pin_key
+ * and pin_url: as the campaign was founded, which is what to pin. The others: as they are now,
+ * after moves. */
+FARO_API const unsigned char *faro_client_pin_key(const faro_client *client, size_t shuffler);
+FARO_API const char *faro_client_pin_url(const faro_client *client, size_t shuffler);
 FARO_API const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler);
 FARO_API const char *faro_client_shuffler_url(const faro_client *client, size_t shuffler);
 
 /* What to save over restarts. The digest has 32 bytes and is valid as long as the client; NULL if
  * there is no campaign. */
+FARO_API const unsigned char *faro_client_signers(const faro_client *client); /* 64 bytes */
 FARO_API const unsigned char *faro_client_digest(const faro_client *client);
 FARO_API uint64_t faro_client_version(const faro_client *client);
 FARO_API uint64_t faro_client_sequence(const faro_client *client);

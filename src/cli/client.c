@@ -188,6 +188,12 @@ static faro_status open_queue(session *s, faro_error *error) {
 static faro_status open_client(session *s, const unsigned char *key, const unsigned char *token,
                                faro_error *error) {
   const faro_client_settings *c = &s->r->settings;
+  unsigned char keys[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
+  const char *urls[FARO_SHUFFLERS_MAX];
+  for (size_t i = 0; i < c->shufflers; i++) {
+    memcpy(keys[i], c->shuffler[i].key, FARO_KEY_BYTES);
+    urls[i] = c->shuffler[i].url;
+  }
   faro_client_params params = {.signer = key,
                                .token = token,
                                .epsilon = c->epsilon,
@@ -197,7 +203,8 @@ static faro_status open_client(session *s, const unsigned char *key, const unsig
                                .honest = c->honest,
                                .insecure = c->insecure,
                                .fixed = c->fixed,
-                               .shufflers = c->shufflers > 0 ? c->shuffler[0] : NULL,
+                               .shufflers = c->shufflers > 0 ? keys[0] : NULL,
+                               .shuffler_urls = c->shufflers > 0 ? urls : NULL,
                                .shuffler_count = c->shufflers};
   if (s->queue) faro_queue_restore(s->queue, &params);
   return faro_client_open(&s->client, &params, error);
@@ -239,13 +246,21 @@ static void show_honest(const faro_campaign *c) {
          c->params.honest, c->params.honest == 1 ? "; nobody in it may work with the analyzer" : "");
 }
 
-static void show_shufflers(const faro_campaign *c) {
+/* The shufflers as they are now, and what to pin if they were founded elsewhere. */
+static void show_shufflers(const faro_client *client) {
   char print[FARO_FINGERPRINT_SIZE];
   char digits[2 * FARO_KEY_BYTES + 1];
-  for (size_t i = 0; i < c->shufflers; i++)
-    printf("shuffler:  %s, key %s\n           %s\n", c->shuffler[i].url,
-           faro_fingerprint(c->shuffler[i].key, print),
-           sodium_bin2hex(digits, sizeof digits, c->shuffler[i].key, FARO_KEY_BYTES));
+  const unsigned char *key = NULL;
+  for (size_t i = 0; (key = faro_client_shuffler_key(client, i)); i++) {
+    const char *url = faro_client_shuffler_url(client, i);
+    const unsigned char *pin = faro_client_pin_key(client, i);
+    const char *pin_url = faro_client_pin_url(client, i);
+    printf("shuffler:  %s, key %s\n           %s\n", url, faro_fingerprint(key, print),
+           sodium_bin2hex(digits, sizeof digits, key, FARO_KEY_BYTES));
+    if (strcmp(url, pin_url) != 0 || memcmp(key, pin, FARO_KEY_BYTES) != 0)
+      printf("           pin it as it was founded: %s, key\n           %s\n", pin_url,
+             sodium_bin2hex(digits, sizeof digits, pin, FARO_KEY_BYTES));
+  }
 }
 
 static void show_queue(const faro_queue *queue) {
@@ -284,7 +299,7 @@ static void show(const session *s) {
   else
     printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n",
            c->contribution.dimension, c->contribution.norm, c->arms);
-  show_shufflers(c);
+  show_shufflers(s->client);
   if (faro_client_moved(s->client) > 0)
     printf("moved:     %" PRIu64 " times; the analyzer is at %s\n", faro_client_moved(s->client),
            c->analyzer);

@@ -24,12 +24,13 @@
 #define HONEST_DEFAULT 0.95 /* one client in twenty may work with the analyzer */
 
 struct faro_client {
-  unsigned char signer[FARO_KEY_BYTES], token[FARO_TOKEN_BYTES];
+  unsigned char signers[2][FARO_KEY_BYTES]; /* pinned, and the newest one known without `move` */
+  unsigned char token[FARO_TOKEN_BYTES];
   faro_claim floor;
   double honest; /* greatest value accepted; 0: HONEST_DEFAULT */
   bool insecure, fixed;
   size_t pins; /* pinned shufflers; 0: any */
-  unsigned char pin[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
+  faro_campaign_shuffler pin[FARO_SHUFFLERS_MAX];
   unsigned char kept[FARO_DIGEST_BYTES]; /* digest of the campaign before the restart */
   bool bound;                            /* `kept` is set */
   double spent_epsilon, spent_delta;     /* by the end of that one, with those before it */
@@ -85,10 +86,33 @@ static faro_status check_kept(const faro_client_params *params, faro_error *erro
 
 static faro_status check_pins(const faro_client_params *params, faro_error *error) {
   const size_t count = params->shuffler_count;
-  if (!params->shufflers == (count == 0) && count <= FARO_SHUFFLERS_MAX) return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
-                   "shufflers and shuffler_count must be given together, with at most %d keys (got %zu)",
-                   FARO_SHUFFLERS_MAX, count);
+  const bool none = count == 0;
+  if (!params->shufflers != none || !params->shuffler_urls != none || count > FARO_SHUFFLERS_MAX)
+    return faro_fail(error, FARO_INVALID,
+                     "shufflers, shuffler_urls and shuffler_count must be given together, with at most %d "
+                     "shufflers (got %zu)",
+                     FARO_SHUFFLERS_MAX, count);
+  for (size_t i = 0; i < count; i++)
+    if (!params->shuffler_urls[i] || strlen(params->shuffler_urls[i]) > FARO_URL_MAX)
+      return faro_fail(error, FARO_INVALID, "shuffler_urls[%zu] must have at most %d bytes", i, FARO_URL_MAX);
+  return FARO_OK;
+}
+
+static void take_pins(faro_client *client, const faro_client_params *params) {
+  client->pins = params->shuffler_count;
+  for (size_t i = 0; i < client->pins; i++) {
+    memcpy(client->pin[i].key, params->shufflers + i * FARO_KEY_BYTES, FARO_KEY_BYTES);
+    memcpy(client->pin[i].url, params->shuffler_urls[i], strlen(params->shuffler_urls[i]) + 1);
+  }
+}
+
+/* A hand-over that was seen before the restart holds, unless the application pins another key
+ * now. */
+static void take_signers(faro_client *client, const faro_client_params *params) {
+  const unsigned char *saved = params->signers;
+  const bool holds = saved && memcmp(saved, params->signer, FARO_KEY_BYTES) == 0;
+  memcpy(client->signers[0], params->signer, FARO_KEY_BYTES);
+  memcpy(client->signers[1], holds ? saved + FARO_KEY_BYTES : params->signer, FARO_KEY_BYTES);
 }
 
 faro_status faro_client_open(faro_client **client, const faro_client_params *params, faro_error *error) {
@@ -103,15 +127,14 @@ faro_status faro_client_open(faro_client **client, const faro_client_params *par
   made->honest = params->honest;
   made->insecure = params->insecure;
   made->fixed = params->fixed;
-  made->pins = params->shuffler_count;
-  if (made->pins > 0) memcpy(made->pin, params->shufflers, made->pins * FARO_KEY_BYTES);
+  take_pins(made, params);
   made->bound = params->campaign != NULL;
   if (params->campaign) memcpy(made->kept, params->campaign, FARO_DIGEST_BYTES);
   made->spent_epsilon = params->spent_epsilon;
   made->spent_delta = params->spent_delta;
   made->sequence = params->sequence;
   made->version = params->version;
-  memcpy(made->signer, params->signer, FARO_KEY_BYTES);
+  take_signers(made, params);
   memcpy(made->token, params->token, FARO_TOKEN_BYTES);
   status = faro_secure_open(&made->secure, error);
   if (status == FARO_OK) *client = made;
@@ -137,12 +160,22 @@ void faro_client_close(faro_client *client) {
 
 static size_t target_count(const faro_client *client) { return faro_campaign_targets(&client->campaign); }
 
-/* The key that signed the campaign, and the one that signs policies now. */
-static const unsigned char *founder(const faro_client *client) {
-  return client->moved ? client->move.founder : client->signer;
-}
+/* The key that signs policies now, and new campaigns. */
 static const unsigned char *signer_now(const faro_client *client) {
-  return client->moved ? faro_move_signer_key(&client->move) : client->signer;
+  return client->moved ? faro_move_signer_key(&client->move) : client->signers[1];
+}
+
+/* Opens a campaign under the key that signs now. An earlier key stands for what it signed when it
+ * was the newest, and for nothing else: the founder's for the campaign that the move names, and the
+ * pinned one for the campaign that this client is in. */
+static faro_status open_campaign(const faro_client *client, const void *bytes, size_t length,
+                                 faro_campaign *campaign, faro_error *error) {
+  const unsigned char *known = client->moved ? client->move.campaign : client->bound ? client->kept : NULL;
+  const unsigned char *first = client->moved ? client->move.founder : client->signers[0];
+  if (known && faro_campaign_open(campaign, bytes, length, first, NULL) == FARO_OK &&
+      memcmp(campaign->digest, known, FARO_DIGEST_BYTES) == 0)
+    return FARO_OK;
+  return faro_campaign_open(campaign, bytes, length, signer_now(client), error);
 }
 
 /* Takes over the addresses and keys of now. */
@@ -219,10 +252,14 @@ static faro_status check_successor(const faro_client *client, const faro_campaig
                    campaign->id, epsilon, delta, client->spent_epsilon, client->spent_delta);
 }
 
+static bool is_kept(const faro_client *client, const faro_campaign *campaign) {
+  return client->bound && memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0;
+}
+
 /* A signer may publish any number of campaigns, each with its own budget; a client spends one of
  * them, or goes on to one that counts them together. */
 static faro_status check_same(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
-  if (!client->bound || memcmp(client->kept, campaign->digest, FARO_DIGEST_BYTES) == 0) return FARO_OK;
+  if (!client->bound || is_kept(client, campaign)) return FARO_OK;
   return check_successor(client, campaign, error);
 }
 
@@ -239,33 +276,39 @@ static faro_status check_claim(const faro_client *client, const faro_campaign *c
 }
 
 /* The noise of other clients protects this one, and the claim must not count on more of it than the
- * client accepts. A client that took part already goes on: what it has sent is sent. */
+ * client accepts. A client that took part already goes on: what it has sent is sent. A successor is
+ * another campaign. */
 static faro_status check_honest(const faro_client *client, const faro_campaign *campaign, faro_error *error) {
   const faro_trust trust = campaign->claim.trust;
   const bool crowd = trust == FARO_TRUST_SHUFFLE || trust == FARO_TRUST_CONCURRENT;
-  const double most = client->honest > 0 ? client->honest : client->bound ? 1 : HONEST_DEFAULT;
+  const double most = client->honest > 0 ? client->honest : is_kept(client, campaign) ? 1 : HONEST_DEFAULT;
   if (!crowd || campaign->params.honest <= most) return FARO_OK;
   return faro_fail(error, FARO_WEAK, "honest of the campaign is %g, and this client accepts at most %g%s",
                    campaign->params.honest, most, client->honest > 0 ? "" : " unless it is told to (honest)");
 }
 
-static bool is_pinned(const faro_client *client, const unsigned char key[static FARO_KEY_BYTES]) {
+/* A key alone would prove nothing: reports go to the address, and not all are sealed. */
+static bool is_pinned(const faro_client *client, const faro_campaign_shuffler *shuffler) {
   bool found = client->pins == 0;
-  for (size_t i = 0; i < client->pins; i++) found = found || memcmp(client->pin[i], key, FARO_KEY_BYTES) == 0;
+  for (size_t i = 0; i < client->pins; i++)
+    found = found || (memcmp(client->pin[i].key, shuffler->key, FARO_KEY_BYTES) == 0 &&
+                      strcmp(client->pin[i].url, shuffler->url) == 0);
   return found;
 }
 
-/* A pinned shuffler stays so under the address and key to which it has consented. */
+/* The shufflers must be pinned as the campaign was founded. From there each leads to its address
+ * and key of now by its own consent. To pin those of now would not do: the step to them is signed
+ * by the key before it only. */
 static faro_status check_shufflers(const faro_client *client, const faro_campaign *campaign,
-                                   const faro_campaign *now, faro_error *error) {
+                                   faro_error *error) {
   for (size_t i = 0; i < campaign->shufflers; i++)
-    if (!is_pinned(client, campaign->shuffler[i].key) && !is_pinned(client, now->shuffler[i].key)) {
+    if (!is_pinned(client, &campaign->shuffler[i])) {
       char digits[2 * FARO_KEY_BYTES + 1];
       sodium_bin2hex(digits, sizeof digits, campaign->shuffler[i].key, FARO_KEY_BYTES);
       return faro_fail(error, FARO_WEAK,
-                       "shuffler %zu of the campaign has the key %s, which is not one of the %zu that this "
-                       "client has pinned",
-                       i, digits, client->pins);
+                       "shuffler %zu of the campaign has the key %s at %s, which is not one of the %zu pairs "
+                       "of key and url that this client has pinned",
+                       i, digits, campaign->shuffler[i].url, client->pins);
     }
   return FARO_OK;
 }
@@ -292,13 +335,13 @@ static faro_status move_to(const faro_client *client, const faro_move *move, con
                            faro_campaign *now, faro_error *error) {
   faro_status status = move ? faro_move_apply(move, founded, now, error) : FARO_OK;
   if (!move) *now = *founded;
-  if (status == FARO_OK) status = check_shufflers(client, founded, now, error);
+  if (status == FARO_OK) status = check_shufflers(client, founded, error);
   return status == FARO_OK ? check_addresses(client, now, error) : status;
 }
 
 faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t length, faro_error *error) {
   faro_campaign campaign, now;
-  faro_status status = faro_campaign_open(&campaign, bytes, length, founder(client), error);
+  faro_status status = open_campaign(client, bytes, length, &campaign, error);
   if (status != FARO_OK) return status;
   if (client->joined && memcmp(client->campaign.digest, campaign.digest, FARO_DIGEST_BYTES) == 0)
     return FARO_OK;
@@ -313,6 +356,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
   if (status == FARO_OK) status = move_to(client, moved ? &client->move : NULL, &campaign, &now, error);
   if (status == FARO_OK) status = join(client, &campaign, &now, error);
   if (status != FARO_OK) return status;
+  memcpy(client->signers[1], signer_now(client), FARO_KEY_BYTES); /* over the end of the move, too */
   client->moved = moved;
   if (faro_client_in_successor(client))
     client->sequence = client->version = 0; /* they counted in the campaign before */
@@ -320,8 +364,7 @@ faro_status faro_client_campaign(faro_client *client, const void *bytes, size_t 
 }
 
 bool faro_client_in_successor(const faro_client *client) {
-  return client->joined && client->bound &&
-         memcmp(client->kept, client->campaign.digest, FARO_DIGEST_BYTES) != 0;
+  return client->joined && client->bound && !is_kept(client, &client->campaign);
 }
 
 void faro_client_spent(const faro_client *client, double *epsilon, double *delta) {
@@ -342,12 +385,16 @@ faro_status faro_client_move(faro_client *client, const void *bytes, size_t leng
   faro_move *move = malloc(sizeof *move);
   faro_campaign *now = malloc(sizeof *now);
   faro_status status = move && now ? FARO_OK : faro_fail(error, FARO_MEMORY, "out of memory");
-  if (status == FARO_OK) status = faro_move_open(move, bytes, length, client->signer, error);
+  if (status == FARO_OK)
+    status =
+        faro_move_open(move, bytes, length, client->moved ? client->move.founder : client->signers[1], error);
   if (status == FARO_OK) status = check_move(client, move, error);
   if (status == FARO_OK && client->joined) status = move_to(client, move, &client->founded, now, error);
   if (status == FARO_OK && client->joined) settle(client, now);
   if (status == FARO_OK) client->move = *move;
   if (status == FARO_OK) client->moved = true;
+  if (status == FARO_OK && client->joined)
+    memcpy(client->signers[1], faro_move_signer_key(move), FARO_KEY_BYTES);
   free(move);
   free(now);
   return status;
@@ -712,6 +759,8 @@ const faro_campaign *faro_client_view(const faro_client *client) {
   return client->joined ? &client->campaign : NULL;
 }
 
+const unsigned char *faro_client_signers(const faro_client *client) { return client->signers[0]; }
+
 uint64_t faro_client_moved(const faro_client *client) { return client->moved ? client->move.number : 0; }
 
 const char *faro_client_analyzer(const faro_client *client) {
@@ -756,6 +805,16 @@ bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms) {
 const unsigned char *faro_client_shuffler_key(const faro_client *client, size_t shuffler) {
   if (!client->joined || shuffler >= client->campaign.shufflers) return NULL;
   return client->campaign.shuffler[shuffler].key;
+}
+
+const unsigned char *faro_client_pin_key(const faro_client *client, size_t shuffler) {
+  return client->joined && shuffler < client->founded.shufflers ? client->founded.shuffler[shuffler].key
+                                                                : NULL;
+}
+
+const char *faro_client_pin_url(const faro_client *client, size_t shuffler) {
+  return client->joined && shuffler < client->founded.shufflers ? client->founded.shuffler[shuffler].url
+                                                                : NULL;
 }
 
 const char *faro_client_shuffler_url(const faro_client *client, size_t shuffler) {

@@ -84,6 +84,7 @@ void faro_queue_restore(const faro_queue *queue, faro_client_params *params) {
   params->version = queue->version;
   params->spent_epsilon = queue->spent_epsilon;
   params->spent_delta = queue->spent_delta;
+  params->signers = queue->bound ? queue->signers : NULL;
 }
 
 /* Saving. */
@@ -118,6 +119,7 @@ static faro_status check_client(faro_queue *q, const faro_client *client, faro_e
 static faro_status store(faro_queue *q, const faro_client *client, faro_error *error) {
   faro_client_spent(client, &q->spent_epsilon, &q->spent_delta);
   memcpy(q->campaign, faro_client_digest(client), FARO_DIGEST_BYTES);
+  memcpy(q->signers, faro_client_signers(client), sizeof q->signers);
   q->bound = true;
   q->sequence = faro_client_sequence(client);
   q->version = faro_client_version(client);

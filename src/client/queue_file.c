@@ -19,7 +19,7 @@
 #define WORD_2 "faro-client-state-2\n"
 #define LINE "faro-client-state-1 "
 enum {
-  HEAD = 144,
+  HEAD = 208,
   HEAD_2 = 128,
   CHECK = 32,
   DIGITS = 2 * FARO_DIGEST_BYTES,
@@ -53,7 +53,8 @@ static void put_head(const faro_queue *q, unsigned char *to) {
   memcpy(to + 20, q->campaign, FARO_DIGEST_BYTES);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) faro_store64(to + 52 + 8 * i, numbers[i]);
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) faro_store32(to + 108 + 4 * i, sizes[i]);
-  (void)put_number(put_number(to + HEAD_2, q->spent_epsilon), q->spent_delta);
+  memcpy(put_number(put_number(to + HEAD_2, q->spent_epsilon), q->spent_delta), q->signers,
+         sizeof q->signers);
 }
 
 unsigned char *faro_queue_write(const faro_queue *queue, size_t *length) {
@@ -123,6 +124,7 @@ static bool read_head(faro_queue *q, const unsigned char *from, bool old, size_t
   const bool sent = q->parts > 0;
   if (!old) q->spent_epsilon = number_at(from + HEAD_2);
   if (!old) q->spent_delta = number_at(from + HEAD_2 + 8);
+  if (!old) memcpy(q->signers, from + HEAD_2 + 16, sizeof q->signers);
   return memcmp(from, old ? WORD_2 : WORD, sizeof WORD - 1) == 0 && is_spent(q) &&
          last <= FARO_REFUSAL_CLOSED && q->dimension <= FARO_WIRE_DIMENSION_MAX &&
          (q->dimension > 0 || *choices == 0) && *choices <= FARO_QUEUE_MOST &&

@@ -13,14 +13,15 @@
  *  120  4  m, parts of the report under way; 0: there is none
  *  124  4  s, bytes of a part
  *  128 16  the most that was spent by the end of the campaign, epsilon and delta: doubles
- *  144     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: double),
+ *  144 64  the signing key that was pinned, and the one that signs since hand-overs
+ *  208     n times: state (1 byte), length of the id (1 byte), id, version (8), reward (8: double),
  *          features (8 each)
  *     .    m times: state of the part (1 byte), its bytes (s)
  *     . 32 BLAKE2b-256 of everything before
  *
  * The state of a choice is that of faro_queue_stage. At most one is under way, and then there are
- * parts. Version 2 of the file lacks what was spent, and version 1 was one line of text, without
- * choices; both are still read. */
+ * parts. Version 2 of the file lacks what was spent and the signing keys; version 1 was one line of
+ * text, without choices. Both are still read. */
 #ifndef FARO_CLIENT_QUEUE_INNER_H
 #define FARO_CLIENT_QUEUE_INNER_H
 
@@ -50,6 +51,7 @@ struct faro_queue {
   uint64_t sequence, version;
   uint64_t reported; /* version of the last report that was made */
   double spent_epsilon, spent_delta;
+  unsigned char signers[2 * FARO_KEY_BYTES];
   faro_queue_counts counts;
   size_t dimension;
   size_t choices;

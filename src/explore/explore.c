@@ -93,6 +93,7 @@ static size_t keep_likely(faro_explorer *e, const faro_outlook *o, const faro_ar
   size_t kept = 0;
   for (size_t a = 0; a < arms->count; a++)
     if (e->mean[best] - e->mean[a] <= e->upper[a]) e->active[kept++] = a;
+  if (kept == 0) e->active[kept++] = best; /* a policy with huge numbers: means that are not finite */
   return kept;
 }
 

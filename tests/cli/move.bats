@@ -72,7 +72,10 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   campaign
   role_named analyzer analyzer "$T/analyzer.yaml"
   role_named shuffler shuffler "$T/shuffler.yaml"
-  for i in 1 2 3; do printf 'shufflers:\n  - key: %s\n' "$(key "$T/shuffler-0.sign.public")" >>"$T/$i.yaml"; done
+  local pin=$(sed -n 's|.*{url: "\([^"]*\)".*|\1|p' "$T/analyzer.yaml")
+  for i in 1 2 3; do
+    printf 'shufflers:\n  - {key: %s, url: "%s"}\n' "$(key "$T/shuffler-0.sign.public")" "$pin" >>"$T/$i.yaml"
+  done
   round 1 0.5 # it is in the open batch
   [ "$status" -eq 0 ]
   local port=$(free_port)
@@ -109,6 +112,8 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   has "$(cat "$T/shuffler.log")" '"held":1'
   round 2 1 # it has pinned the old key, which has consented
   [ "$status" -eq 0 ]
+  faro 0 client --config "$T/2.yaml" --show
+  has "$output" "pin it as it was founded: $pin, key"
   version 2
   round 1 0 && round 3 0
   [ "$status" -eq 0 ]

@@ -534,10 +534,14 @@ line() {
 @test "client: pinned shufflers, and an analyzer that is its own" {
   campaign
   role analyzer analyzer "$T/analyzer.yaml"
-  printf 'shufflers:\n  - key: %s\n' "$(key "$T/analyzer.sign.public")" >>"$T/1.yaml"
+  local shuffler=$(sed -n 's|.*{url: "\([^"]*\)".*|\1|p' "$T/analyzer.yaml")
+  printf 'shufflers:\n  - key: %s\n' "$(key "$T/shuffler-0.sign.public")" >>"$T/1.yaml"
   faro 3 client --config "$T/1.yaml" --show
-  has "$stderr" "shuffler 0 of the campaign has the key $(key "$T/shuffler-0.sign.public"), which is not one of the 1"
-  printf '  - key: %s\n' "$(key "$T/shuffler-0.sign.public")" >>"$T/1.yaml"
+  has "$stderr" "shufflers[0].url"
+  printf '    url: http://127.0.0.1:1\n' >>"$T/1.yaml"
+  faro 3 client --config "$T/1.yaml" --show
+  has "$stderr" "shuffler 0 of the campaign has the key $(key "$T/shuffler-0.sign.public") at $shuffler, which is not one of the 1 pairs"
+  printf '  - {key: %s, url: "%s"}\n' "$(key "$T/shuffler-0.sign.public")" "$shuffler" >>"$T/1.yaml"
   faro 0 client --config "$T/1.yaml" --show
   run get "$analyzer_url" /v1/status.json
   has "$output" '"honest":1'

@@ -29,7 +29,9 @@ faro_status faro_client_settings_load(faro_client_settings *settings, const char
       {"insecure", FARO_FIELD_FLAG, AT(insecure)},
       {"fixed", FARO_FIELD_FLAG, AT(fixed)},
       {"shufflers", FARO_FIELD_LIST, AT(shufflers), .most = FARO_SHUFFLERS_MAX},
-      {"shufflers[].key", FARO_FIELD_OTHER, FARO_EACH(faro_client_settings, shuffler[0], shuffler),
+      {"shufflers[].url", FARO_FIELD_TEXT, FARO_EACH(faro_client_settings, shuffler[0].url, shuffler),
+       .required = true},
+      {"shufflers[].key", FARO_FIELD_OTHER, FARO_EACH(faro_client_settings, shuffler[0].key, shuffler),
        .required = true, .read = faro_public_key_read, .allowed = FARO_PUBLIC_KEY_ALLOWED},
   };
   const faro_status status = faro_yaml_load(path, fields, sizeof fields / sizeof *fields, settings, error);

@@ -20,7 +20,8 @@ enum { FARO_CLIENT_PATH = 1024 };
  *   insecure: false                  # true allows plain http:// beyond this machine
  *   fixed: false                     # true refuses moves to other addresses and keys
  *   shufflers:                       # pinned: a campaign with another one is refused; none: any
- *     - key: 64 hexadecimal digits */
+ *     - url: https://shuffler.example.net:8401
+ *       key: 64 hexadecimal digits */
 typedef struct faro_client_settings {
   char analyzer[FARO_URL_MAX + 1];
   unsigned char key[FARO_KEY_BYTES];
@@ -31,7 +32,7 @@ typedef struct faro_client_settings {
   bool insecure, fixed;
   size_t trust, level; /* indices in the words below */
   size_t shufflers;    /* pinned; 0: any */
-  unsigned char shuffler[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
+  faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
 } faro_client_settings;
 
 /* The words of trust and level by index; NULL past the last one. */

@@ -462,6 +462,28 @@ static void test_policy__is_the_learners_pick(void **state) {
   part(c);
 }
 
+/* A policy may have any finite numbers. Products with huge ones are not finite, and no comparison
+ * holds then; the choice is one of those offered all the same. */
+static void test_policy__with_huge_numbers_picks_an_arm_that_is_offered(void **state) {
+  (void)state;
+  static const double w[PACKED] = {1, 0, 1, 0, 0, 1};
+  const double plain[D] = {0, 0, 1}, huge[D] = {1e308, -1e308, 1e308};
+  double features[ARMS * D] = {0};
+  faro_outlook outlook = {.link = FARO_LINK_LOGISTIC, .bound = BOUND, .w = w, .quantile = 0};
+  faro_explorer *explorer = NULL;
+  assert_ok(faro_explorer_create(&explorer, D, ARMS, error));
+  for (int i = 0; i < 8; i++) {
+    outlook.theta = plain; /* the last of many arms is the only one that stays */
+    for (size_t a = 0; a < ARMS; a++) features[a * D + 2] = a == ARMS - 1;
+    assert_int_equal(faro_explorer_pick_rows(explorer, &outlook, features, ARMS, 0.5), ARMS - 1);
+    outlook.theta = huge;
+    for (size_t j = 0; j < 2 * D; j++) features[j] = 10 * (i >> j % D & 1 ? 1 : -1);
+    assert_true(faro_explorer_pick_rows(explorer, &outlook, features, 2, 0.99) < 2);
+    memset(features, 0, sizeof features);
+  }
+  faro_explorer_destroy(explorer);
+}
+
 /* Learns nearly everything, whether all come back or nobody. */
 static void test_rounds__learn(void **state) {
   (void)state;
@@ -497,6 +519,7 @@ int main(void) {
       cmocka_unit_test(test_rounds__cost_a_person_no_more_than_the_claim),
       cmocka_unit_test(test_rounds__refuse_what_they_cannot_do),
       cmocka_unit_test(test_policy__is_the_learners_pick),
+      cmocka_unit_test(test_policy__with_huge_numbers_picks_an_arm_that_is_offered),
       cmocka_unit_test(test_rounds__learn),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,12 +198,23 @@ static void test_client__sends_to_pinned_shufflers_only(void **state) {
   assert_string_equal(refusal(&campaign, &params), "");
   memcpy(pinned, other.public_key, FARO_KEY_BYTES);
   memcpy(pinned + FARO_KEY_BYTES, shuffler.public_key, FARO_KEY_BYTES);
+  const char *urls[2] = {"http://127.0.0.1:8002", "http://127.0.0.1:8001"};
   params.shufflers = pinned;
+  params.shuffler_urls = urls;
   params.shuffler_count = 2; /* in any order */
   assert_string_equal(refusal(&campaign, &params), "");
+  urls[0] = "http://127.0.0.1:8003"; /* the right key at another address: that is where reports would go */
+  assert_non_null(strstr(refusal(&campaign, &params), "shuffler 1 of the campaign has the key "));
+  assert_non_null(
+      strstr(refusal(&campaign, &params), " at http://127.0.0.1:8002, which is not one of the 2 pairs"));
+  assert_int_equal(refused_with, FARO_WEAK);
+  urls[0] = "http://127.0.0.1:8001", urls[1] = "http://127.0.0.1:8002"; /* keys at each other's addresses */
+  (void)refusal(&campaign, &params);
+  assert_int_equal(refused_with, FARO_WEAK);
   params.shuffler_count = 1;
   assert_non_null(strstr(refusal(&campaign, &params), "shuffler 0 of the campaign has the key "));
-  assert_non_null(strstr(refusal(&campaign, &params), "not one of the 1 that this client has pinned"));
+  assert_non_null(strstr(refusal(&campaign, &params),
+                         "not one of the 1 pairs of key and url that this client has pinned"));
   assert_int_equal(refused_with, FARO_WEAK);
   free(campaign.text);
   (void)campaign_of("local-bits", 2, 0, &campaign); /* it has none */
@@ -213,6 +224,11 @@ static void test_client__sends_to_pinned_shufflers_only(void **state) {
   params.shufflers = NULL;
   assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
   params.shufflers = pinned;
+  params.shuffler_urls = NULL; /* keys alone */
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
+  params.shuffler_urls = urls;
+  urls[0] = NULL;
+  assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
   params.shuffler_count = FARO_SHUFFLERS_MAX + 1;
   assert_int_equal(faro_client_open(&client, &params, NULL), FARO_INVALID);
 }
@@ -247,6 +263,10 @@ static void test_client__tells_what_it_is_promised(void **state) {
   assert_int_equal(terms.shufflers, 1);
   assert_memory_equal(faro_client_shuffler_key(client, 0), shuffler.public_key, FARO_KEY_BYTES);
   assert_string_equal(faro_client_shuffler_url(client, 0), "http://127.0.0.1:8001");
+  assert_memory_equal(faro_client_pin_key(client, 0), shuffler.public_key, FARO_KEY_BYTES);
+  assert_string_equal(faro_client_pin_url(client, 0), "http://127.0.0.1:8001");
+  assert_null(faro_client_pin_key(client, 1));
+  assert_null(faro_client_pin_url(client, 1));
   assert_null(faro_client_shuffler_key(client, 1));
   assert_null(faro_client_shuffler_url(client, 1));
   faro_client_close(client);
@@ -361,6 +381,10 @@ static void test_client__moves_to_a_successor_that_counts_what_was_spent(void **
   params.delta = 2.0001e-6;
   document good = successor_of(&c, c.claim.epsilon, c.claim.delta);
   assert_string_equal(refusal(&good, &params), "");
+  params.honest = 0; /* nothing was said: a successor is new, and counts on everybody */
+  assert_non_null(strstr(refusal(&good, &params), "this client accepts at most 0.95 unless"));
+  assert_int_equal(refused_with, FARO_WEAK);
+  params.honest = 1;
   params.epsilon = 3.9; /* both together are too much, though each is not */
   assert_string_equal(
       refusal(&good, &params),

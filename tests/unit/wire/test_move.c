@@ -147,6 +147,7 @@ static void test_move__needs_the_signature_of_every_key_that_it_concerns(void **
 /* A client after the campaign, and what it says to a move. */
 static faro_client *client_of(const faro_sign_key *pinned, const faro_sign_key *shuffler_pin, bool fixed) {
   static const unsigned char token[FARO_TOKEN_BYTES] = {1};
+  const char *const urls[] = {shuffler_pin == &shuffler ? campaign.shuffler[0].url : "http://127.0.0.1:4"};
   const faro_client_params params = {.signer = pinned->public_key,
                                      .token = token,
                                      .epsilon = 1,
@@ -155,6 +156,7 @@ static faro_client *client_of(const faro_sign_key *pinned, const faro_sign_key *
                                      .honest = 1,
                                      .fixed = fixed,
                                      .shufflers = shuffler_pin ? shuffler_pin->public_key : NULL,
+                                     .shuffler_urls = shuffler_pin ? urls : NULL,
                                      .shuffler_count = shuffler_pin != NULL};
   faro_client *client = NULL;
   assert_ok(faro_client_open(&client, &params, error));
@@ -188,6 +190,8 @@ static void test_move__a_client_follows_and_never_goes_back(void **state) {
   assert_int_equal(give(client, &two, &second), FARO_OK); /* again */
   assert_string_equal(faro_client_shuffler_url(client, 0), "http://127.0.0.1:4");
   assert_memory_equal(faro_client_shuffler_key(client, 0), shuffler_next.public_key, FARO_KEY_BYTES);
+  assert_string_equal(faro_client_pin_url(client, 0), campaign.shuffler[0].url);
+  assert_memory_equal(faro_client_pin_key(client, 0), shuffler.public_key, FARO_KEY_BYTES);
   assert_int_equal(give(client, &one, &founder), FARO_OLD);
 
   /* the holder of the first key makes a higher number, and another hand-over */
@@ -214,11 +218,13 @@ static void test_move__a_client_that_pins_or_is_fixed_is_not_led_away(void **sta
   assert_string_equal(faro_client_analyzer(client), campaign.analyzer);
   faro_client_close(client);
 
-  client = client_of(&founder, &shuffler_next, false); /* pins the key of now, not that of the campaign */
+  /* Pins key and address of now, not those of the campaign. The step is signed by a key that it
+   * does not know, and the key that it knows has signed nothing. */
+  client = client_of(&founder, &shuffler_next, false);
   add_step(&m, "http://127.0.0.1:4", &shuffler_next, &shuffler);
   assert_int_equal(faro_client_campaign(client, document, document_length, NULL), FARO_WEAK);
   assert_int_equal(give(client, &m, &founder), FARO_OK);
-  assert_ok(faro_client_campaign(client, document, document_length, error));
+  assert_int_equal(faro_client_campaign(client, document, document_length, NULL), FARO_WEAK);
   faro_client_close(client);
 
   client = client_of(&founder, NULL, false);
@@ -232,12 +238,87 @@ static void test_move__a_client_that_pins_or_is_fixed_is_not_led_away(void **sta
   faro_client_close(client);
 }
 
+/* A successor of the campaign, signed by some key. */
+static char *successor(const faro_sign_key *key, size_t *length) {
+  char *text = NULL;
+  faro_campaign next = campaign;
+  strcpy(next.id, "next");
+  next.befores = 1;
+  next.before[0] = (faro_campaign_before){.epsilon = campaign.claim.epsilon, .delta = campaign.claim.delta};
+  memcpy(next.before[0].campaign, campaign.digest, FARO_DIGEST_BYTES);
+  assert_ok(faro_campaign_write(&next, key, &text, length, error));
+  return text;
+}
+
+/* What a client of the campaign says to a successor after a restart, with or without the move that
+ * it kept. If it joins, *after is its signing keys then. */
+static faro_status join(const unsigned char signers[static 2 * FARO_KEY_BYTES], const faro_move *kept,
+                        const faro_sign_key *last, const faro_sign_key *key, unsigned char *after) {
+  static const unsigned char token[FARO_TOKEN_BYTES] = {1};
+  const faro_client_params params = {.signer = founder.public_key,
+                                     .token = token,
+                                     .campaign = campaign.digest,
+                                     .spent_epsilon = campaign.claim.epsilon,
+                                     .spent_delta = campaign.claim.delta,
+                                     .signers = signers,
+                                     .epsilon = 10,
+                                     .delta = 1e-3,
+                                     .trust = "shuffle",
+                                     .honest = 1};
+  faro_client *client = NULL;
+  size_t length = 0;
+  char *text = successor(key, &length);
+  assert_ok(faro_client_open(&client, &params, error));
+  if (kept) assert_int_equal(give(client, kept, last), FARO_OK);
+  const faro_status status = faro_client_campaign(client, text, length, NULL);
+  if (status == FARO_OK)
+    memcpy(after, faro_client_signers(client), sizeof(unsigned char[2 * FARO_KEY_BYTES]));
+  else assert_ok(faro_client_campaign(client, document, document_length, error)); /* its own, all the same */
+  faro_client_close(client);
+  free(text);
+  return status;
+}
+
+/* After a hand-over the old key founds nothing more, and the new one does: whether the move itself
+ * or only the key was kept, and in the successor of the successor. */
+static void test_move__a_successor_is_signed_by_the_key_of_now(void **state) {
+  (void)state;
+  unsigned char fresh[2 * FARO_KEY_BYTES], handed[2 * FARO_KEY_BYTES], after[2 * FARO_KEY_BYTES];
+  faro_move m = first_move();
+  assert_ok(faro_move_hand_over(&m, &founder, &second, error));
+  faro_client *client = client_of(&founder, NULL, false);
+  assert_ok(faro_client_campaign(client, document, document_length, error));
+  memcpy(fresh, faro_client_signers(client), sizeof fresh);
+  assert_memory_equal(fresh, founder.public_key, FARO_KEY_BYTES);
+  assert_memory_equal(fresh + FARO_KEY_BYTES, founder.public_key, FARO_KEY_BYTES);
+  assert_int_equal(give(client, &m, &second), FARO_OK);
+  memcpy(handed, faro_client_signers(client), sizeof handed);
+  assert_memory_equal(handed + FARO_KEY_BYTES, second.public_key, FARO_KEY_BYTES);
+  faro_client_close(client);
+
+  assert_int_equal(join(fresh, NULL, NULL, &founder, after), FARO_OK); /* nothing was handed over */
+  assert_int_equal(join(fresh, NULL, NULL, &second, after), FARO_INVALID);
+  for (int kept = 0; kept < 2; kept++) {
+    const faro_move *move = kept ? &m : NULL;
+    assert_int_equal(join(handed, move, &second, &founder, after), FARO_INVALID);
+    assert_int_equal(join(handed, move, &second, &thief, after), FARO_INVALID);
+    assert_int_equal(join(handed, move, &second, &second, after), FARO_OK);
+    assert_memory_equal(after, handed, sizeof after); /* as it is saved for the next time */
+  }
+  assert_int_equal(join(fresh, &m, &second, &founder, after), FARO_INVALID); /* only the move was kept */
+  assert_int_equal(join(fresh, &m, &second, &second, after), FARO_OK);
+  assert_memory_equal(after, handed, sizeof after);
+  memcpy(handed, thief.public_key, FARO_KEY_BYTES); /* saved under another pin: the new pin decides */
+  assert_int_equal(join(handed, NULL, NULL, &founder, after), FARO_OK);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_move__changes_addresses_and_keys_and_nothing_else),
       cmocka_unit_test(test_move__needs_the_signature_of_every_key_that_it_concerns),
       cmocka_unit_test(test_move__a_client_follows_and_never_goes_back),
       cmocka_unit_test(test_move__a_client_that_pins_or_is_fixed_is_not_led_away),
+      cmocka_unit_test(test_move__a_successor_is_signed_by_the_key_of_now),
   };
   return cmocka_run_group_tests(tests, make_campaign, free_campaign);
 }
