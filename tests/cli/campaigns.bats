@@ -327,13 +327,21 @@ refuses() {
   has "$(get "$analyzer_url" /v1/policy)" '"version":1'
   operate 0 resume
   version 2
+  operate 0 pause
+  round 3 0.5 && round 1 0.5
+  [ "$status" -eq 0 ]
   operate 0 finish
-  answers "$shuffler" /healthz "ok"
   for ((i = 0; i < 3000; i++)); do
     ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1 | grep -q " 410 " && break
     sleep 0.02
   done
   has "$(ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1)" " 410 "
+  # nobody has signed that it has ended: the batch that is left is kept
+  for ((i = 0; i < 3000; i++)); do get "$shuffler" /healthz | grep -q "^batches-left: " && break; sleep 0.02; done
+  has "$(get "$shuffler" /healthz)" "batches-left: the analyzer says that the campaign has ended"
+  kill -TERM "${started[-1]}" && wait "${started[-1]}"
+  role shuffler shuffler "$T/shuffler.yaml"
+  has "$(grep '"event":"ready"' "$T/shuffler.log")" '"waiting":1'
 }
 
 @test "successor: counts what was spent before, and clients move to it" {

@@ -131,6 +131,8 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   round 1 0.5 && round 2 1
   version 2
   faro 0 ledger verify --url "$analyzer_url" --key "$T/analyzer.sign.public" --since "$T/head"
+  local tag=$(get "$analyzer_url" /v1/policy | sed -n 's/^ETag: \(.*\)\r$/\1/p')
+  has "$(get "$analyzer_url" /v1/policy "If-None-Match: $tag" | head -1)" " 304 "
   stop analyzer
   "$FARO" keys sign --out "$T/next.sign" >/dev/null
   set_line analyzer.yaml sign "$T/next.sign.secret"
@@ -141,6 +143,8 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   faro 0 move sign --config "$T/analyzer.yaml" --old-key "$T/analyzer.sign.secret"
   has "$output" "signing key: "
   role_named analyzer analyzer "$T/analyzer.yaml"
+  # the same version, signed anew: a cache must not go on with the old signature
+  has "$(get "$analyzer_url" /v1/policy "If-None-Match: $tag" | head -1)" " 200 "
   round 1 0 # pins the old key
   [ "$status" -eq 0 ]
   sed -i "s/^key: .*/key: $(key "$T/next.sign.public")/" "$T/3.yaml" # a new installation pins the new one
@@ -182,4 +186,34 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   run get "$analyzer_url" /metrics
   has "$output" "faro_analyzer_reports_total 3"
   has "$output" "faro_analyzer_spoiled_total 0"
+}
+
+@test "move: that of another campaign is not kept" {
+  slow_test
+  campaign
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  role_named shuffler shuffler "$T/shuffler.yaml"
+  stop shuffler
+  stop analyzer
+
+  # another campaign under the same key and at the same address, which moves
+  mkdir "$T/first"
+  mv "$T"/analyzer.db* "$T/first"
+  cp "$T/analyzer.yaml" "$T/first.yaml"
+  sed -i 's/id: walk/id: other/' "$T/analyzer.yaml"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  stop analyzer
+  set_line analyzer.yaml url "http://127.0.0.1:$(free_port)"
+  faro 0 move sign --config "$T/analyzer.yaml"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  faro 3 shuffler --config "$T/shuffler.yaml"
+  has "$stderr" "the move does not belong to campaign walk"
+  [ ! -e "$T/shuffler.db.move" ]
+  stop analyzer
+
+  # the first one is back
+  rm "$T"/analyzer.db*
+  mv "$T"/first/* "$T"
+  role_named analyzer analyzer "$T/first.yaml"
+  role_named shuffler shuffler "$T/shuffler.yaml"
 }

@@ -71,14 +71,17 @@ static void handle_batches(void *context, faro_http_request *request) {
   if (!room) faro_http_refuse(request, 503, "too many batches at once");
 }
 
-/* Its tag is a hash of its bytes. */
-static void reply_document(faro_http_request *request, const faro_blob *document, const char *cache) {
-  enum { HASH = crypto_generichash_BYTES_MIN };
-  unsigned char hash[HASH];
-  char etag[2 * HASH + 3] = "\"";
-  crypto_generichash(hash, sizeof hash, document->bytes, document->length, NULL, 0);
+void faro_analyzer_tag(const void *bytes, size_t length, char etag[static FARO_ETAG]) {
+  unsigned char hash[FARO_ETAG_HASH];
+  crypto_generichash(hash, sizeof hash, bytes, length, NULL, 0);
+  etag[0] = '"';
   (void)faro_hex_write(hash, sizeof hash, etag + 1);
-  memcpy(etag + 1 + 2 * HASH, "\"", 2);
+  memcpy(etag + 1 + 2 * FARO_ETAG_HASH, "\"", 2);
+}
+
+static void reply_document(faro_http_request *request, const faro_blob *document, const char *cache) {
+  char etag[FARO_ETAG];
+  faro_analyzer_tag(document->bytes, document->length, etag);
   const faro_http_answer answer = {.status = 200,
                                    .type = "text/plain; charset=utf-8",
                                    .bytes = document->bytes,

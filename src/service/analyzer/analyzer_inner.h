@@ -15,6 +15,7 @@
 #define FARO_SERVICE_ANALYZER_ANALYZER_INNER_H
 
 #include <pthread.h>
+#include <sodium.h>
 
 #include "service/analyzer/analyzer_role.h"
 #include "service/analyzer/analyzer_status.h"
@@ -29,7 +30,9 @@ enum {
   /* Policy, batches or reports, state and greetings; campaign, move and ledger; page and status. */
   FARO_ANALYZER_ROUTES = 9,
   FARO_ANALYZER_OWN = 4,
-  FARO_ANALYZER_PUBLIC = 7
+  FARO_ANALYZER_PUBLIC = 7,
+  FARO_ETAG_HASH = crypto_generichash_BYTES_MIN,
+  FARO_ETAG = 2 * FARO_ETAG_HASH + 3 /* its digits between quotes */
 };
 
 /* What handlers and the worker share, under the mutex. */
@@ -42,12 +45,13 @@ typedef struct analyzer_served {
   bool ending;  /* the worker is to end */
   faro_life life;
   const char *verb; /* what an operator wants of the worker; NULL: nothing */
+  bool taken;       /* the worker does it now: it cannot be withdrawn any more */
   pthread_cond_t done;
   faro_status answer; /* the worker's to that, with the reason */
   faro_error why;
   char *policy; /* the published document */
   size_t length;
-  char etag[24];
+  char etag[FARO_ETAG];
   faro_analyzer_status status;
   char stalled[FARO_ILL_TEXT]; /* why a batch could not be kept or applied; empty: all could */
   bool fenced;      /* a restored copy: nothing is taken or applied until it is known to be the newest */
@@ -115,6 +119,8 @@ struct faro_analyzer {
  * (faro_http_service). */
 void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
+/* The tag of a document: a hash of its bytes, so that one that was signed anew has another. */
+void faro_analyzer_tag(const void *bytes, size_t length, char etag[static FARO_ETAG]);
 /* Whether batches and reports are taken: not while the campaign is paused, nor after an operator
  * has ended it. A used-up budget is another thing: what comes then is refused one by one. */
 bool faro_analyzer_takes(faro_analyzer *analyzer);

@@ -1,6 +1,5 @@
 /* analyzer_worker: the thread that keeps batches, applies them and publishes policies. See
  * analyzer_inner.h. */
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ faro_status faro_analyzer_publish(faro_analyzer *a, bool news, faro_error *error
   served->length = view.length;
   served->status.version = view.version;
   set_plan(a, &served->status);
-  snprintf(served->etag, sizeof served->etag, "\"%" PRIu64 "\"", view.version);
+  faro_analyzer_tag(policy, view.length, served->etag);
   if (news) faro_rate_mark(&served->status.applied, faro_clock());
   if (news && !served->closing) faro_http_wake(a->http);
   pthread_mutex_unlock(&served->mutex);
@@ -143,33 +142,44 @@ static void obey(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
   const char *verb = a->served.verb;
   const faro_life now = a->served.life;
+  a->served.taken = verb != NULL;
   pthread_mutex_unlock(&a->served.mutex);
   if (!verb) return;
   faro_status status = faro_life_after(now, verb, &after, &why);
   if (status == FARO_OK) status = set_life(a, after, &why);
   pthread_mutex_lock(&a->served.mutex);
   a->served.verb = NULL;
+  a->served.taken = false;
   a->served.answer = status;
   a->served.why = why;
   pthread_cond_broadcast(&a->served.done);
   pthread_mutex_unlock(&a->served.mutex);
 }
 
+/* Waits until the worker has answered. False: it was busy for too long, and the verb is withdrawn.
+ * Once it has taken the verb, the change is made, so the answer is waited for: nobody may hear
+ * "busy" of a change that comes after all. Call it under the mutex. */
+static bool wait_for_answer(analyzer_served *served) {
+  const struct timespec until = faro_clock_after(ANSWER);
+  int waited = 0;
+  while (served->verb && waited == 0)
+    waited = pthread_cond_clockwait(&served->done, &served->mutex, CLOCK_MONOTONIC, &until);
+  while (served->verb && served->taken) pthread_cond_wait(&served->done, &served->mutex);
+  const bool answered = !served->verb;
+  served->verb = NULL;
+  return answered;
+}
+
 faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, faro_error *error) {
   faro_life after = FARO_LIFE_OPEN;
   analyzer_served *served = &a->served;
   if (!a->worker.started) return faro_life_after(faro_analyzer_life(a), verb, &after, error);
-  const struct timespec until = faro_clock_after(ANSWER);
   pthread_mutex_lock(&served->mutex);
   served->verb = verb;
   pthread_cond_signal(&served->work);
-  int waited = 0;
-  while (served->verb && waited == 0)
-    waited = pthread_cond_clockwait(&served->done, &served->mutex, CLOCK_MONOTONIC, &until);
-  const bool answered = !served->verb;
+  const bool answered = wait_for_answer(served);
   const faro_status status = answered ? served->answer : FARO_SYSTEM;
   if (error && answered) *error = served->why;
-  served->verb = NULL;
   const bool archived = served->life == FARO_LIFE_ARCHIVED;
   pthread_mutex_unlock(&served->mutex);
   if (!answered) return faro_fail(error, FARO_SYSTEM, "the campaign is busy; try again later");

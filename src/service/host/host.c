@@ -150,8 +150,9 @@ faro_status faro_host_change(host_place *place, const char *verb, faro_error *er
   return status;
 }
 
+/* A change may take a minute, and the main loop has other things to do: the next look is soon. */
 void faro_host_tend(faro_host *host) {
-  pthread_mutex_lock(&host->changes);
+  if (pthread_mutex_trylock(&host->changes) != 0) return;
   for (size_t i = 0; is_many(host) && i < host->count; i++)
     if (!host->place[i]->analyzer && !host->place[i]->draft) (void)try_load(host->place[i], NULL);
   pthread_mutex_unlock(&host->changes);

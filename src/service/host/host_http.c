@@ -33,15 +33,21 @@ static const faro_http_service down = {
 
 /* Paths. */
 
+/* The place of a name, or NULL. Places are added while others look. */
+static host_place *find(faro_host *host, const char *name, size_t length) {
+  pthread_mutex_lock(&host->mutex);
+  host_place *place = faro_host_find(host, name, length);
+  pthread_mutex_unlock(&host->mutex);
+  return place;
+}
+
 /* The place that a path belongs to, and the path within it. An only campaign has all paths. */
 static host_place *place_of(faro_host *host, const char *path, const char **within) {
   *within = path;
   if (*host->settings->campaigns == '\0') return host->place[0];
   const char *name = *path == '/' ? path + 1 : path;
   const size_t length = strcspn(name, "/");
-  pthread_mutex_lock(&host->mutex);
-  host_place *place = length > 0 ? faro_host_find(host, name, length) : NULL;
-  pthread_mutex_unlock(&host->mutex);
+  host_place *place = length > 0 ? find(host, name, length) : NULL;
   if (place) *within = name + length;
   return place;
 }
@@ -169,7 +175,7 @@ static void handle_create(void *context, faro_http_request *request) {
   const char *name = faro_http_query(request, "name");
   const faro_status status =
       name ? faro_host_create(host, name, &error) : faro_fail(&error, FARO_INVALID, "name is required");
-  if (status == FARO_OK) reply_json(request, place_json(faro_host_find(host, name, strlen(name))));
+  if (status == FARO_OK) reply_json(request, place_json(find(host, name, strlen(name))));
   else refuse(request, status, &error);
 }
 

@@ -19,6 +19,8 @@ struct faro_place {
   bool other;            /* the address of the move failed: that of the settings is in use */
   faro_move move;
   faro_campaign *founded; /* as its document says; NULL: not known yet */
+  char *unkept;           /* the text of a move that came before the campaign; NULL: none */
+  size_t length;
 };
 
 /* Whether the shufflers have consented to their steps. */
@@ -80,6 +82,7 @@ void faro_place_destroy(faro_place *place) {
   if (!place) return;
   pthread_mutex_destroy(&place->mutex);
   free(place->founded);
+  free(place->unkept);
   free(place);
 }
 
@@ -96,6 +99,33 @@ void faro_place_signer(faro_place *place, unsigned char key[static FARO_KEY_BYTE
   pthread_mutex_unlock(&place->mutex);
 }
 
+/* Keeps a move in STATE.move. One that came before the campaign may be that of another campaign,
+ * and would keep the shuffler from starting for ever: it waits until faro_place_apply has checked
+ * it. */
+static faro_status keep(faro_place *p, const char *text, size_t length, faro_error *error) {
+  pthread_mutex_lock(&p->mutex);
+  const bool known = p->founded != NULL;
+  if (!known) {
+    free(p->unkept);
+    p->unkept = malloc(length);
+    p->length = length;
+    if (p->unkept) memcpy(p->unkept, text, length);
+  }
+  const bool held = p->unkept != NULL;
+  pthread_mutex_unlock(&p->mutex);
+  if (known) return faro_write_file(p->file, text, length, 0644, error);
+  return held ? FARO_OK : faro_fail(error, FARO_MEMORY, "cannot allocate a move");
+}
+
+/* Call it under the mutex. */
+static faro_status keep_checked(faro_place *p, faro_error *error) {
+  if (!p->unkept) return FARO_OK;
+  const faro_status status = faro_write_file(p->file, p->unkept, p->length, 0644, error);
+  free(p->unkept);
+  p->unkept = NULL;
+  return status;
+}
+
 faro_status faro_place_apply(faro_place *place, faro_campaign *campaign, faro_error *error) {
   faro_campaign *founded = malloc(sizeof *founded);
   if (!founded) return faro_fail(error, FARO_MEMORY, "cannot allocate a campaign");
@@ -103,7 +133,8 @@ faro_status faro_place_apply(faro_place *place, faro_campaign *campaign, faro_er
   pthread_mutex_lock(&place->mutex);
   free(place->founded);
   place->founded = founded;
-  const faro_status status = place->moved ? faro_move_apply(&place->move, founded, campaign, error) : FARO_OK;
+  faro_status status = place->moved ? faro_move_apply(&place->move, founded, campaign, error) : FARO_OK;
+  if (status == FARO_OK) status = keep_checked(place, error);
   pthread_mutex_unlock(&place->mutex);
   return status;
 }
@@ -137,8 +168,7 @@ void faro_place_look(faro_place *place, faro_sender *sender) {
   snprintf(whole, sizeof whole, "%s/v1/move", url);
   if (faro_send_get(sender, whole, &sent, NULL) != FARO_OK || sent.status != 200) return;
   faro_status status = accept(place, sent.bytes, sent.length, &newer, &error);
-  if (status == FARO_OK && newer)
-    status = faro_write_file(place->file, sent.bytes, sent.length, 0644, &error);
+  if (status == FARO_OK && newer) status = keep(place, sent.bytes, sent.length, &error);
   if (status != FARO_OK) faro_log_error("move-refused", &error);
   else if (newer) faro_log(FARO_LOG_INFO, "moved", NULL);
 }

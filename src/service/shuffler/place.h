@@ -1,6 +1,6 @@
 /* place: where a shuffler finds its analyzer, and which keys hold. The settings and the campaign
  * say it first; moves (wire/move.h) change it. The newest move is kept in STATE.move, and an older
- * one is never followed again.
+ * one is never followed again. A move is kept only after it was found to fit to the campaign.
  *
  * The analyzer may not be at its new address yet, or not any more at its old one. So there are two
  * addresses, that of the move and that of the settings, and the one that failed gives way to the

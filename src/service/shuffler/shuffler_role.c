@@ -45,7 +45,7 @@ typedef struct role {
   pthread_t thread;
   bool sending;
   atomic_bool ready; /* there is a campaign, an intake and a watch */
-  atomic_bool ended; /* the analyzer says that the campaign has ended: nothing is collected any more */
+  atomic_bool ended; /* the analyzer says that the campaign has ended: nothing is collected meanwhile */
   faro_health health;
   faro_disk disk;
   faro_watch *watch;
@@ -60,13 +60,23 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
   char text[FARO_ILL_TEXT], answer[FARO_SHOWN];
   const double now = faro_clock();
   if (r->failing == 0) r->failing = now;
+  if (status == 410) {
+    snprintf(text, sizeof text,
+             "the analyzer says that the campaign has ended, and does not take batch %" PRIu64
+             ", which is kept. If the campaign has ended, stop this shuffler and delete its state",
+             batch->number);
+    faro_health_set(&r->health, FARO_ILL_LEFT, text);
+    return;
+  }
   if ((status >= 500 || status == 0) && now - r->failing < PATIENCE) return;
   snprintf(text, sizeof text, "the analyzer does not take batch %" PRIu64 ": %s", batch->number,
            faro_printable(why, answer, sizeof answer));
   faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
 }
 
-/* Tries once to send a batch; true if the analyzer has it now, or wants no batch any more. */
+/* Tries once to send a batch; true if the analyzer has it now. An answer that the campaign has
+ * ended is not signed, and may come from something between the two: the batch is kept all the
+ * same. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
   char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS],
       notice[FARO_NOTICE_DIGITS + 1];
@@ -80,8 +90,7 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
   const faro_status status = faro_send_post_with(r->sender, url, header, frame, size, &sent, &error);
   sodium_memzero(frame, size);
-  if (status == FARO_OK && sent.status == 410) atomic_store(&r->ended, true);
-  if ((status == FARO_OK && sent.status == 200) || atomic_load(&r->ended)) return true;
+  if (status == FARO_OK && sent.status == 200) return true;
   if (status == FARO_INTERRUPTED) return false;
   if (status == FARO_SYSTEM) faro_place_failed(r->place);
   faro_metric_add(r->refused, 1);
@@ -113,11 +122,7 @@ static void pass_on(role *r, const faro_batch *batch) {
   }
   r->failing = 0;
   faro_health_set(&r->health, FARO_ILL_HANDOVER, "");
-  if (atomic_load(&r->ended)) {
-    faro_log(FARO_LOG_WARNING, "batch-forgotten", "sI ss", "batch", (json_int_t)batch->number, "reason",
-             "the campaign has ended");
-    return;
-  }
+  faro_health_set(&r->health, FARO_ILL_LEFT, "");
   faro_metric_add(r->sent, 1);
   faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
 }

@@ -78,7 +78,7 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
              "campaign",
              there->next - 1, after.number);
   faro_health_set(p->health, FARO_ILL_DIFFERS, text);
-  if (there->ended && !after.over && *text == '\0') atomic_store(p->ended, true);
+  atomic_store(p->ended, there->ended && !after.over && *text == '\0');
 }
 
 /* Asks once. Who asks has a campaign, also if /healthz was asked before that and never again. */

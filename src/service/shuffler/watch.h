@@ -30,7 +30,7 @@ typedef struct faro_watch_params {
   faro_intake *intake;
   faro_health *health;
   faro_metric *reachable; /* whether the analyzer answered */
-  atomic_bool *ended;     /* set when the analyzer says that the campaign has ended */
+  atomic_bool *ended;     /* whether the analyzer said last that the campaign has ended */
 } faro_watch_params;
 
 faro_status faro_watch_create(faro_watch **watch, const faro_watch_params *params,
