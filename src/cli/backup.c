@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "cli/cli.h"
@@ -55,18 +56,29 @@ faro_status cli_backup_hash(const char *path, char digits[static 2 * FARO_DIGEST
   return whole ? FARO_OK : faro_fail(error, FARO_SYSTEM, "%s cannot be read", faro_path_end(path));
 }
 
+/* The hash of the intake that moves with a database, or "" if there is none. */
+static faro_status hash_intake(const char *out, char digits[static 2 * FARO_DIGEST_BYTES + 1],
+                               faro_error *error) {
+  char path[CLI_PATH];
+  *digits = '\0';
+  snprintf(path, sizeof path, "%s.intake", out);
+  return access(path, F_OK) == 0 ? cli_backup_hash(path, digits, error) : FARO_OK;
+}
+
 static faro_status write_manifest(const request *r, size_t role, const char *campaign, uint64_t batches,
                                   faro_error *error) {
-  char path[CLI_PATH], digits[2 * FARO_DIGEST_BYTES + 1], when[24];
+  char path[CLI_PATH], digits[2 * FARO_DIGEST_BYTES + 1], intake[sizeof digits], when[24];
   const time_t now = time(NULL);
   struct tm utc;
   gmtime_r(&now, &utc);
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
   snprintf(path, sizeof path, "%s.manifest", r->out);
   faro_status status = cli_backup_hash(r->out, digits, error);
+  if (status == FARO_OK) status = hash_intake(r->out, intake, error);
   if (status != FARO_OK) return status;
-  json_t *json = json_pack("{ss ss sI sb ss ss}", "role", roles(role), "campaign", campaign, "batches",
-                           (json_int_t)batches, "final", (int)r->final, "hash", digits, "time", when);
+  json_t *json = json_pack("{ss ss sI sb ss ss* ss}", "role", roles(role), "campaign", campaign, "batches",
+                           (json_int_t)batches, "final", (int)r->final, "hash", digits, "intake",
+                           *intake ? intake : NULL, "time", when);
   char *text = faro_json_to_text(json);
   json_decref(json);
   if (!text) return faro_fail(error, FARO_MEMORY, "out of memory");

@@ -26,26 +26,34 @@ static const faro_field options[] = {
      .help = "a copy that `faro backup` has made; FILE.manifest must be beside it"},
 };
 
+static faro_status check_hash(const char *path, const char *hash, faro_error *error) {
+  char digits[2 * FARO_DIGEST_BYTES + 1];
+  const faro_status status = cli_backup_hash(path, digits, error);
+  if (status != FARO_OK || strcmp(hash, digits) == 0) return status;
+  return faro_fail(error, FARO_INVALID,
+                   "%s is not what its manifest describes: it was changed, damaged, or restored before",
+                   faro_path_end(path));
+}
+
 /* Checks that the copy is the one of its manifest. *final: it is the state, and not only a copy. */
 static faro_status check_manifest(const char *from, size_t role, bool *final, faro_error *error) {
-  char path[CLI_PATH], digits[2 * FARO_DIGEST_BYTES + 1], *text = NULL;
-  const char *of = NULL, *hash = NULL;
+  char path[CLI_PATH], *text = NULL;
+  const char *of = NULL, *hash = NULL, *intake = NULL;
   size_t length = 0;
   int last = 0;
   snprintf(path, sizeof path, "%s.manifest", from);
   faro_status status = faro_read_file(path, 1 << 16, &text, &length, error);
   if (status != FARO_OK) return status;
   json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-  const bool whole = json && json_unpack(json, "{ss ss sb}", "role", &of, "hash", &hash, "final", &last) == 0;
+  const bool whole = json && json_unpack(json, "{ss ss s?s sb}", "role", &of, "hash", &hash, "intake",
+                                         &intake, "final", &last) == 0;
   if (!whole)
     status = faro_fail(error, FARO_INVALID, "%s is not a manifest of faro backup", faro_path_end(path));
   if (status == FARO_OK && strcmp(of, cli_backup_role(role)) != 0)
     status = faro_fail(error, FARO_INVALID, "%s is the state of another role", faro_path_end(from));
-  if (status == FARO_OK) status = cli_backup_hash(from, digits, error);
-  if (status == FARO_OK && strcmp(hash, digits) != 0)
-    status = faro_fail(error, FARO_INVALID,
-                       "%s is not what its manifest describes: it was changed, damaged, or restored before",
-                       faro_path_end(from));
+  if (status == FARO_OK) status = check_hash(from, hash, error);
+  snprintf(path, sizeof path, "%s.intake", from);
+  if (status == FARO_OK && intake) status = check_hash(path, intake, error);
   *final = last;
   json_decref(json);
   free(text);

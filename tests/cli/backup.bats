@@ -107,3 +107,25 @@ health() {
   [ "$status" -eq 0 ]
   version 3
 }
+
+@test "backup: an analyzer that collects reports itself moves with its intake, or not at all" {
+  slow_test
+  campaign
+  sed -i '/^shufflers:/,$d; s/release: shuffle-bits/release: central-tree/; s/batch: 2/batch: 3/' "$T/analyzer.yaml"
+  echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  stop analyzer
+  faro 0 backup analyzer --config "$T/analyzer.yaml" --out "$T/moved" --final
+  lose
+  mv "$T/moved.intake" "$T/lost/moved.intake"
+  faro 3 restore analyzer --config "$T/analyzer.yaml" --from "$T/moved"
+  has "$stderr" "moved.intake cannot be read"
+  cp "$T/lost/moved.intake" "$T/moved.intake"
+  printf x >>"$T/moved.intake"
+  faro 3 restore analyzer --config "$T/analyzer.yaml" --from "$T/moved"
+  has "$stderr" "moved.intake is not what its manifest describes"
+  [ ! -e "$T/analyzer.db" ]
+  mv "$T/lost/moved.intake" "$T/moved.intake"
+  faro 0 restore analyzer --config "$T/analyzer.yaml" --from "$T/moved"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+}

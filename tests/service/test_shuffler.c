@@ -2,6 +2,7 @@
  * restart, and what it sends. */
 #define _GNU_SOURCE /* memmem, prlimit */
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -173,6 +174,8 @@ static void test_shuffler__a_client_is_refused_only_so_often(void **state) {
   assert_true(sent.retry_after > 0);
   assert_non_null(strstr(sent.bytes, "too many reports of this client were refused"));
   assert_true(stage_metric(&s, 0, "faro_reports_total{result=\"limited\"}") == 0); /* as other refusals */
+  const double shown = stage_metric(&s, 0, "faro_http_answers_total{code=\"4xx\"}");
+  assert_true(fmod(shown, 100) == 0); /* in hundreds, and this one is not counted at once */
   assert_int_equal(send_one(&s, 1, 9, 1, 1), 409);
   stage_report(&s, 0, 1, 1, 1, 1, frames + s.frame);
   assert_int_equal(stage_post(&s, 0, frames, 2 * s.frame, &sent), 200);

@@ -47,10 +47,12 @@ struct faro_intake {
   const char *logged; /* the campaign in lines of the log */
   pthread_t writer;
   bool running;
-  faro_limiter *refusals;       /* by token hash */
-  atomic_uint_fast64_t limited; /* counted like the hidden ones below, but by any thread */
-  pthread_mutex_t store;        /* guards the spool */
-  pthread_mutex_t mutex;        /* guards the members below, up to `state` */
+  faro_limiter *refusals;                          /* by token hash */
+  atomic_uint_fast64_t limited;                    /* counted like the hidden ones below, but by any thread */
+  atomic_uint_fast64_t posts[FARO_STATUS_CLASSES]; /* posts with such reports, by the class of their answer */
+  _Atomic(faro_metric *) answers[FARO_STATUS_CLASSES]; /* the server's counters for these */
+  pthread_mutex_t store;                               /* guards the spool */
+  pthread_mutex_t mutex;                               /* guards the members below, up to `state` */
   pthread_cond_t work, closed;
   post *first, **last;
   size_t bytes;
@@ -142,17 +144,25 @@ static void count_refusal(faro_intake *in, const faro_spool_entry *e) {
   if (its_fault) (void)faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 1);
 }
 
+/* A post with a known token that the writer never sees: take_limited counts it. */
+static void note_limited(faro_intake *in, faro_http_request *request, unsigned status) {
+  atomic_store(&in->answers[status / 100], faro_http_uncounted(request, status));
+  atomic_fetch_add(&in->posts[status / 100], 1);
+}
+
 /* `judged`: the writer has judged it, because a token is known. */
 static void answer(faro_intake *in, post *p, bool judged, bool written, bool over) {
   faro_http_request *request = p->request;
   bool any = false;                               /* a report was accepted */
   bool same = true;                               /* all have the same verdict */
+  bool limited = false;                           /* a report has a known token, but too many refusals */
   unsigned char *bytes = faro_http_body(request); /* reused: the tokens are not needed any more */
   sodium_memzero(bytes, faro_http_length(request));
   for (size_t i = 0; i < p->count && written; i++) {
     bytes[i] = (unsigned char)p->entry[i].verdict;
     any = any || bytes[i] <= FARO_VERDICT_KNOWN;
     same = same && bytes[i] == bytes[0];
+    limited = limited || bytes[i] == FARO_VERDICT_LIMITED;
     count_refusal(in, &p->entry[i]);
     if (judged) faro_tallies_add(&in->tallies, bytes[i], 1);
     else if (bytes[i] == FARO_VERDICT_LIMITED) atomic_fetch_add(&in->limited, 1);
@@ -161,8 +171,9 @@ static void answer(faro_intake *in, post *p, bool judged, bool written, bool ove
   const faro_http_answer good = {
       .status = 200, .type = "application/octet-stream", .bytes = bytes, .length = p->count};
   const faro_verdict first = p->entry[0].verdict;
-  const unsigned status = any || !same ? 200 : status_of(first, over);
-  if (judged && written) faro_tallies_answer(&in->tallies, request, status);
+  const unsigned status = !written ? 503 : any || !same ? 200 : status_of(first, over);
+  if (judged) faro_tallies_answer(&in->tallies, request, status);
+  else if (limited) note_limited(in, request, status);
   if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; none of these was accepted");
   else if (status == 200) faro_http_reply(request, &good);
   else faro_http_refuse(request, status, reason[first]);
@@ -262,6 +273,10 @@ static faro_status write_group(faro_intake *in, post *group, bool *any, post **o
 /* Counts what the server's threads have refused by themselves. */
 static void take_limited(faro_intake *in) {
   faro_tallies_add(&in->tallies, FARO_VERDICT_LIMITED, atomic_exchange(&in->limited, 0));
+  for (size_t i = 0; i < FARO_STATUS_CLASSES; i++) {
+    const uint64_t count = atomic_exchange(&in->posts[i], 0);
+    if (count > 0) faro_tallies_posts(&in->tallies, i, atomic_load(&in->answers[i]), count);
+  }
 }
 
 /* Reports in the batches from .. to - 1. */

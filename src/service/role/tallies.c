@@ -64,9 +64,12 @@ void faro_tallies_add(faro_tallies *t, faro_verdict verdict, uint64_t count) {
 }
 
 void faro_tallies_answer(faro_tallies *t, faro_http_request *request, unsigned status) {
-  const size_t class = status / 100;
-  t->answers[class] = faro_http_uncounted(request, status);
-  (void)faro_thinned_add(&t->posts[class], 1);
+  faro_tallies_posts(t, status / 100, faro_http_uncounted(request, status), 1);
+}
+
+void faro_tallies_posts(faro_tallies *t, size_t class, faro_metric *answers, uint64_t count) {
+  t->answers[class] = answers;
+  (void)faro_thinned_add(&t->posts[class], count);
 }
 
 void faro_tallies_time(faro_tallies *t, double seconds) { faro_times_add(&t->times, seconds); }

@@ -42,6 +42,9 @@ bool faro_tallies_stranger(const faro_tallies *tallies, faro_verdict verdict);
 void faro_tallies_add(faro_tallies *tallies, faro_verdict verdict, uint64_t count);
 /* The status of a post with a known token; call it before the reply. */
 void faro_tallies_answer(faro_tallies *tallies, faro_http_request *request, unsigned status);
+/* The same for posts that were answered already, by the class of their status; `answers`: what
+ * faro_http_uncounted gave. */
+void faro_tallies_posts(faro_tallies *tallies, size_t class, faro_metric *answers, uint64_t count);
 void faro_tallies_time(faro_tallies *tallies, double seconds);
 
 /* A batch has closed, or (reports 0) no batch will be open any more: shows everything. */
