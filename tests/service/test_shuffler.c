@@ -524,7 +524,7 @@ static void test_shuffler__announced_bodies_take_no_memory(void **state) {
   usleep(300000);
   assert_int_equal(send_one(&s, 0, 1, 1, 1), 0); /* others are served */
   const double after = stage_metric(&s, 0, "process_resident_memory_bytes");
-  assert_true(after - before < 16e6); /* buffers of connections; bodies would be 200 MB */
+  assert_true(after - before < 40e6); /* buffers of connections, in steps of 16 MiB; bodies would be 200 MB */
   for (size_t i = 0; i < 200; i++) close(idle[i]);
   stage_close(&s);
 }
@@ -532,7 +532,7 @@ static void test_shuffler__announced_bodies_take_no_memory(void **state) {
 /* When unfinished posts take all the room, a client can still send a single report of any size. */
 static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   (void)state;
-  enum { POSTS = 70, LENGTH = 1 << 20 };
+  enum { POSTS = 70, MOST = 100, LENGTH = 1 << 20 };
   static stage s;
   stage_plan plan = sealed;
   plan.dimension = 31;
@@ -540,7 +540,8 @@ static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   assert_true(s.frame > 4096);
   stage_start(&s, 0, "timeout: 600\n"); /* none of the slow posts is cut off meanwhile */
   char *most = calloc(1, LENGTH);
-  int slow[POSTS];
+  int slow[MOST];
+  size_t count = POSTS;
   for (size_t i = 0; i < POSTS; i++) {
     slow[i] = connect_to(&s);
     say(slow[i], "POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n");
@@ -550,11 +551,18 @@ static void test_shuffler__a_report_by_itself_finds_room(void **state) {
   faro_sent sent;
   long status = 0;
   for (size_t i = 0; i < 2; i++) stage_report(&s, 0, i, 1, 1, 1, frames + i * s.frame);
-  for (int i = 0; status != 503 && i < 1200; i++, usleep(100000)) /* until all of it has arrived */
+  /* Until all of it has arrived. Of two posts that come at the same time and need the last room,
+   * both may be refused: then one more takes it. */
+  for (int i = 1; status != 503 && i < 1200; i++, usleep(100000)) {
     status = stage_post(&s, 0, frames, 2 * s.frame, &sent);
+    if (status == 503 || i % 20 != 0 || count == MOST) continue;
+    slow[count] = connect_to(&s);
+    say(slow[count], "POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 1048576\r\n\r\n");
+    (void)send(slow[count++], most, LENGTH - 1, MSG_NOSIGNAL);
+  }
   assert_int_equal(status, 503); /* no room is left */
   assert_int_equal(stage_post(&s, 0, frames, s.frame, &sent), 200);
-  for (size_t i = 0; i < POSTS; i++) close(slow[i]);
+  for (size_t i = 0; i < count; i++) close(slow[i]);
   free(most);
   stage_close(&s);
 }
