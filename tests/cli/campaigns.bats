@@ -244,6 +244,7 @@ refuses() {
 }
 
 @test "life: draft, open, paused, open, finished, archived, and nothing else" {
+  slow_test
   host
   direct one local 6
   role analyzer analyzer "$T/host.yaml"
@@ -376,6 +377,7 @@ refuses() {
 }
 
 @test "successor: a client whose campaign was handed over to another key follows, and stays" {
+  slow_test
   host
   direct one central-bits 2
   role analyzer analyzer "$T/host.yaml"

@@ -314,6 +314,7 @@ header() { sed -n "s/^$1: \(.*\)\r\$/\1/p" <<<"$output"; }
 }
 
 @test "analyzer: an old copy of its database, or of its intake, is refused where it collects reports itself" {
+  slow_test
   campaign
   sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
   echo "tokens: $T/clients.hashes" >>"$T/analyzer.yaml"
@@ -745,6 +746,7 @@ line() {
 }
 
 @test "demo: a policy that is no better than random choice is not passed over" {
+  slow_test
   faro 0 demo --clients 60 --rounds 2 --threads 4 --release shuffle-amplified --directory "$T/files"
   local share=$(awk '$1 == 2 {print $6 + 0; exit}' <<<"$output") # by chance: its noise cannot be seeded
   if awk "BEGIN {exit !($share > 100)}"; then has "$output" "no better than random choice"; fi
@@ -854,6 +856,7 @@ held_status() {
 
 # The noise cannot be seeded: five standard deviations leave a false-alarm rate of 6e-7 for each number.
 @test "demo: the page shows the mean rewards of the terminal" {
+  slow_test
   local release
   for release in shuffle-bits central-tree; do
     held_status --clients 1000 --rounds 4 --post 50 --epsilon 20 --release $release
@@ -876,6 +879,7 @@ END
 }
 
 @test "demo: in phases a constant does not make the sums those of x y" {
+  slow_test
   held_status --learner pe --clients 400 --epsilon 4 --directory "$T/files"
   grep -q '^constant: 0.7' "$T/files/analyzer.yaml"
   python3 - "$T/status" <<'END'
@@ -996,6 +1000,7 @@ EOF
 }
 
 @test "demo: concurrent shufflers" {
+  slow_test
   faro 0 demo --clients 60 --rounds 4 --threads 4 --release concurrent-bits --shufflers 2 --epsilon 4 --post 3
   not grep -q FAILED <<<"$output"
   has "$output" "3 processes"
