@@ -333,10 +333,14 @@ static void await_metric(const world *w, const char *name, double value) {
   }
 }
 
+/* The end of an answer may still be there to be read. */
 static size_t count_open(const int *to, size_t count) {
   size_t open = 0;
-  char byte;
-  for (size_t i = 0; i < count; i++) open += recv(to[i], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN;
+  char rest[1024];
+  for (size_t i = 0; i < count; i++) {
+    const ssize_t got = recv(to[i], rest, sizeof rest, MSG_DONTWAIT);
+    open += got > 0 || (got < 0 && errno == EAGAIN);
+  }
   return open;
 }
 
@@ -345,7 +349,8 @@ static size_t count_open(const int *to, size_t count) {
 static void test_http__one_address_cannot_take_all_connections(void **state) {
   (void)state;
   world w;
-  const faro_http_settings settings = {.listen = "0.0.0.0:0", .insecure = true, .connections = 16};
+  const faro_http_settings settings = {
+      .listen = "0.0.0.0:0", .insecure = true, .connections = 16, .timeout = 600};
   begin_with(&w, &settings);
   static const char ask_health[] = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
   int to[8];
