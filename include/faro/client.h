@@ -230,8 +230,8 @@ typedef struct faro_client_terms {
   double epsilon, delta;                     /* the claim, confirmed by this client's own accountant */
   double total_epsilon, total_delta;         /* with what earlier campaigns on the same people have spent */
   const char *trust;                         /* "local", "shuffle", "concurrent" or "joint" */
-  bool user_level;                           /* the claim covers all reports of a client together, */
-  uint64_t contributions;                    /* of which there are at most so many; else each alone */
+  bool user_level;                           /* the claim covers all reports of a client together */
+  uint64_t contributions;                    /* the most reports of a client that the claim covers */
   double alone_epsilon, alone_delta;         /* even if shufflers and analyzer work together; 0: nothing */
   double honest;                             /* share of a batch on whose noise the claim counts */
   uint64_t batch, largest, batches; /* reports in the first and the largest batch; number of batches */

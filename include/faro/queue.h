@@ -39,7 +39,7 @@ enum { FARO_QUEUE_ID_MAX = 64, FARO_QUEUE_MOST = 1000 };
 typedef struct faro_queue faro_queue;
 
 typedef struct faro_queue_params {
-  const char *path; /* of the file; a file that does not exist belongs to a new client */
+  const char *path; /* the file; if it does not exist, the client is new */
   size_t most;      /* choices to keep, 2 .. FARO_QUEUE_MOST; then the oldest is dropped; 0: 100 */
   bool reading;     /* only looks: no lock, and nothing is changed */
 } faro_queue_params;

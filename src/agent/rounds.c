@@ -28,13 +28,13 @@ struct faro_rounds {
   faro_release_params budget;
   faro_claim claim;
   faro_asker *learner;
-  faro_release *release; /* of the open round; NULL: there is none */
+  faro_release *release; /* the open round's; NULL: no round is open */
   faro_round now;
   size_t terms;
   uint64_t length[FARO_ROUNDS_MAX];
   faro_policy policy;
   double *at;
-  double *sums;                 /* of all rounds, one after another */
+  double *sums;                 /* what each round released, one after another */
   double *gram, *point, *slope; /* means over the rounds that the term's answer is made of */
   double *gradient;             /* slope with the ridge */
   double *silence;              /* the other part's sum: zeros */

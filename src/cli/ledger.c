@@ -224,7 +224,7 @@ static faro_status read_since(source *s, faro_error *error) {
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s: %.300s", s->r->since, inner.message);
 }
 
-/* `out` gets the signed head, if it is to be kept; NULL: it is not, and there is none of before. */
+/* `out` gets the signed head if the caller keeps it, to compare the next ledger with; else NULL. */
 static faro_status check_page(source *s, json_t *page, uint64_t from, faro_text *out, faro_error *error) {
   faro_status status = FARO_OK;
   if (from == 0) {

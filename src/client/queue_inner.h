@@ -58,7 +58,7 @@ struct faro_queue {
   size_t dimension;
   size_t choices;
   faro_queue_choice choice[FARO_QUEUE_MOST + 1]; /* one more, until the oldest has left */
-  size_t parts, part_size;                       /* of the report under way */
+  size_t parts, part_size;                       /* the report under way has these */
   unsigned char part[FARO_SHUFFLERS_MAX];        /* their states */
   bool asked[FARO_SHUFFLERS_MAX];                /* answered with AGAIN since faro_queue_again */
   size_t current;                                /* the part that was handed out last */

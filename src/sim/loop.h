@@ -18,7 +18,7 @@ typedef struct faro_turn {
   uint64_t seed, instance;
   bool (*stopped)(void *context); /* true: stop; NULL: never */
   void *context;
-  atomic_ullong *played; /* rounds played so far, for whoever watches; NULL: nobody does */
+  atomic_ullong *played; /* rounds played so far, for a watcher; NULL: nobody watches */
   faro_play_record *record;
 } faro_turn;
 

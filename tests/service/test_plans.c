@@ -1,4 +1,5 @@
 /* plans: campaigns whose policies are plans, with client, spool and applier in one process. */
+#include "support/handover.h"
 #include "support/support.h"
 
 #include <stdio.h>
@@ -212,44 +213,15 @@ static void send_reports(scene *s, uint64_t count) {
   }
 }
 
-/* The twin hears what was released, read as the applier reads it. */
-static void tell_twin(scene *s, const faro_batch *batch) {
-  const size_t n = s->campaign.entries;
-  const bool bits = faro_campaign_form(&s->campaign) == FARO_WIRE_BITS;
-  const size_t rows = bits ? 1 : (size_t)batch->count;
-  const size_t body = faro_wire_report_size(&s->campaign) - FARO_REPORT_HEAD;
-  int64_t *numbers = calloc(rows * n, sizeof *numbers);
-  assert_non_null(numbers);
-  for (size_t i = 0; bits && i < n; i++) numbers[i] = (int64_t)faro_load64(batch->body + 8 * i);
-  for (size_t i = 0; !bits && i < rows; i++)
-    assert_ok(faro_wire_report_unseal(&s->campaign, &s->keys.seal, batch->number, batch->body + i * body,
-                                      numbers + i * n, error));
-  assert_ok(faro_learning_apply(s->twin, numbers, rows, error));
-  free(numbers);
-}
-
 /* The closed batch goes to the analyzer, which applies it. */
 static void hand_over(scene *s) {
-  faro_batch batch;
-  faro_receipt receipt = FARO_RECEIPT_BAD;
-  bool applied = false;
-  assert_ok(faro_spool_next(s->spool, &batch, error));
-  assert_true(batch.count > 0);
-  tell_twin(s, &batch);
-  if (s->campaign.shufflers > 0) {
-    const size_t size = faro_batch_size(&s->campaign, batch.count);
-    unsigned char *frame = malloc(size);
-    assert_non_null(frame);
-    faro_batch_write(&s->mixing, &batch, &s->shuffler, frame);
-    assert_ok(faro_applier_receive(s->applier, frame, size, &receipt, error));
-    free(frame);
-  } else assert_ok(faro_applier_take(s->applier, &batch, &receipt, error));
-  assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
-  const uint64_t number = batch.number;
-  faro_spool_wipe(s->spool, &batch);
-  assert_ok(faro_spool_forget(s->spool, number, error));
-  assert_ok(faro_applier_step(s->applier, &applied, error));
-  assert_true(applied);
+  hand_over_batch(&(faro_handover){.campaign = &s->campaign,
+                                   .mixing = &s->mixing,
+                                   .seal = &s->keys.seal,
+                                   .shuffler = &s->shuffler,
+                                   .spool = s->spool,
+                                   .applier = s->applier,
+                                   .twin = s->twin});
 }
 
 static const faro_plan_document *plan_of(const scene *s) {

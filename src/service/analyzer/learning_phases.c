@@ -39,13 +39,13 @@ typedef struct phases {
   faro_heard *heard;     /* one for each arm of it */
   uint64_t phase;
   size_t turn;      /* the arm of the phase whose batch is open */
-  uint64_t part;    /* of the batches of that arm, from 0 */
+  uint64_t part;    /* which batch of that arm it is, from 0 */
   uint64_t rounds;  /* averages only: rounds of all phases heard */
   uint64_t reports; /* in all batches so far */
   uint64_t batches;
   faro_plan_document now; /* the plan as it is published */
-  faro_plan_row row;      /* of it */
-  faro_release *release;  /* of its batch; NULL if the campaign is over */
+  faro_plan_row row;      /* what parties keep of that plan */
+  faro_release *release;  /* its batch's; NULL if the campaign is over */
   faro_secure_rng *secure;
   unsigned char *log; /* records of all batches */
   size_t length, room;

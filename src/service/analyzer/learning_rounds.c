@@ -12,7 +12,7 @@ typedef struct learning {
   const faro_campaign *campaign;
   faro_secure_rng *secure;
   faro_rounds *rounds;
-  faro_release *last; /* of the last round, when all are over */
+  faro_release *last; /* the last round's, when all are over */
 } learning;
 
 static faro_status make(const faro_campaign *c, const char *learner, const void *settings, faro_source source,

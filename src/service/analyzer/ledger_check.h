@@ -16,7 +16,7 @@ typedef struct faro_ledger_check {
   faro_release *release;
   faro_ledger_head head;                 /* as signed, when the first page was made */
   uint64_t rows;                         /* found good so far */
-  unsigned char hash[FARO_DIGEST_BYTES]; /* of the last of them */
+  unsigned char hash[FARO_DIGEST_BYTES]; /* the last row's */
   faro_ledger_head kept;                 /* the head of an earlier check */
   bool has_kept;
 } faro_ledger_check;

@@ -81,7 +81,7 @@ typedef struct faro_debit {
   uint64_t rounds;       /* upper bound on the rounds of any client so far */
   uint64_t charged, allowed;
   char when[24];                         /* UTC */
-  unsigned char hash[FARO_DIGEST_BYTES]; /* of this row and all before it (ledger_chain.h) */
+  unsigned char hash[FARO_DIGEST_BYTES]; /* covers this row and all before it (ledger_chain.h) */
 } faro_debit;
 
 /* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before

@@ -53,6 +53,6 @@ void faro_guard_linger(faro_guard *guard, struct MHD_Connection *connection);
 /* An address as limits count it: an IPv4 address, or the first 64 bits of an IPv6 one, which a
  * single user may have to itself. */
 uint64_t faro_guard_prefix(const struct sockaddr *address);
-uint64_t faro_guard_address(struct MHD_Connection *connection); /* of the other end */
+uint64_t faro_guard_address(struct MHD_Connection *connection); /* the other end's */
 
 #endif

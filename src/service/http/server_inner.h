@@ -42,7 +42,7 @@ struct faro_http {
   faro_listen listen;
   int socket; /* the listening socket; negative: none */
   faro_guard *guard;
-  faro_limiter *rate;      /* of requests by address; NULL: there is no limit */
+  faro_limiter *rate;      /* requests by address; NULL: there is no limit */
   faro_metric *answers[6]; /* by the first digit of the status */
 
   pthread_mutex_t mutex; /* guards everything below */

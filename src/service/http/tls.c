@@ -11,7 +11,7 @@
 /* Connections use the credentials that they began with, so those of before stay until the end. */
 typedef struct generation {
   gnutls_certificate_credentials_t credentials;
-  unsigned char digest[crypto_generichash_BYTES]; /* of both texts */
+  unsigned char digest[crypto_generichash_BYTES]; /* hash of both texts */
   struct generation *before;
 } generation;
 

@@ -17,7 +17,7 @@ typedef struct faro_follow faro_follow;
 
 /* Everything must outlive the follower. */
 typedef struct faro_follow_params {
-  faro_place *place;     /* of the analyzer */
+  faro_place *place;     /* where the analyzer is */
   const char *authority; /* NULL: the system's */
   const faro_campaign *campaign;
   faro_intake *intake;

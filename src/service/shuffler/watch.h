@@ -22,7 +22,7 @@ typedef struct faro_watch faro_watch;
 
 /* Everything must outlive the watch. */
 typedef struct faro_watch_params {
-  faro_place *place;     /* of the analyzer */
+  faro_place *place;     /* where the analyzer is */
   const char *authority; /* NULL: the system's */
   const faro_campaign *campaign;
   const faro_sign_key *key;
@@ -42,7 +42,7 @@ void faro_watch_refresh(faro_watch *watch);
 /* What the analyzer holds. */
 typedef struct faro_standing {
   unsigned char digest[FARO_DIGEST_BYTES];
-  uint64_t version; /* of the published policy */
+  uint64_t version; /* the published policy's */
   uint64_t next;    /* the batch that it expects next of this shuffler */
   bool ended;       /* an operator has ended the campaign, or its budget is used up */
 } faro_standing;
