@@ -194,7 +194,8 @@ FARO_API bool faro_client_in_phases(const faro_client *client); /* false before 
  * is the arm that looks best: this client has reported already, or the campaign is over. */
 FARO_API faro_status faro_client_next(const faro_client *client, size_t *arm, bool *counts,
                                       faro_error *error) FARO_WARN_UNUSED;
-/* The reward of an arm that faro_client_next named. FARO_INVALID if the plan asks for none. */
+/* The reward of an arm that faro_client_next named, clipped to the campaign's bounds. FARO_INVALID
+ * if the plan asks for none. */
 FARO_API faro_status faro_client_reward(faro_client *client, size_t arm, double reward,
                                         faro_error *error) FARO_WARN_UNUSED;
 FARO_API bool faro_client_complete(const faro_client *client); /* all rewards of the plan are in */

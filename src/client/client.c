@@ -680,9 +680,15 @@ faro_status faro_client_next(const faro_client *client, size_t *arm, bool *count
   return FARO_OK;
 }
 
+/* Each reward is clipped, and not their average alone: one that is far too large would stand for
+ * all of them. */
 faro_status faro_client_reward(faro_client *client, size_t arm, double reward, faro_error *error) {
   const faro_status status = planned(client, error);
-  return status == FARO_OK ? faro_turns_reward(client->turns, arm, reward, error) : status;
+  if (status != FARO_OK) return status;
+  if (!isfinite(reward)) return faro_fail(error, FARO_INVALID, "reward must be finite");
+  const faro_contribution *bound = &client->campaign.contribution;
+  const double centred = fmin(fmax(reward - client->campaign.centre, bound->low), bound->high);
+  return faro_turns_reward(client->turns, arm, centred + client->campaign.centre, error);
 }
 
 bool faro_client_complete(const faro_client *client) {

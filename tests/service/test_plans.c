@@ -454,6 +454,27 @@ static void test_plans__progress_is_kept_over_a_restart(void **state) {
   close_scene(&s);
 }
 
+static void test_plans__rewards_are_clipped_one_by_one(void **state) {
+  (void)state;
+  static const double given[] = {1, 1e308}; /* rewards are in [0, 1] */
+  scene s;
+  unsigned char progress[2][512] = {0};
+  size_t arm = 0;
+  open_scene(&s, &averages);
+  const faro_applier_view view = faro_applier_snapshot(s.applier);
+  for (size_t i = 0; i < 2; i++) {
+    faro_client *client = open_client(&s);
+    assert_ok(faro_client_policy(client, view.policy, view.length, error));
+    assert_ok(faro_client_next(client, &arm, NULL, error));
+    assert_ok(faro_client_reward(client, arm, given[i], error));
+    assert_true(faro_client_progress_size(client) <= sizeof progress[i]);
+    faro_client_progress(client, progress[i]);
+    faro_client_close(client);
+  }
+  assert_memory_equal(progress[0], progress[1], sizeof progress[0]);
+  close_scene(&s);
+}
+
 static void test_plans__a_campaign_that_cannot_be_is_refused_by_name(void **state) {
   (void)state;
   scene s;
@@ -524,6 +545,7 @@ int main(void) {
       cmocka_unit_test(test_plans__a_plan_must_keep_what_the_campaign_states),
       cmocka_unit_test(test_plans__late_early_and_second_reports_are_refused),
       cmocka_unit_test(test_plans__progress_is_kept_over_a_restart),
+      cmocka_unit_test(test_plans__rewards_are_clipped_one_by_one),
       cmocka_unit_test(test_plans__a_campaign_that_cannot_be_is_refused_by_name),
       cmocka_unit_test(test_plans__a_damaged_state_is_refused),
   };
