@@ -10,10 +10,14 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum { PAIRS = 256, CHUNK = 1 << 16, LINES = 1 << 16 };
@@ -64,11 +68,33 @@ static int listen_on(uint16_t port, uint16_t *got) {
   return -1;
 }
 
-faro_status faro_free_port(uint16_t *port, faro_error *error) {
-  const int fd = listen_on(0, port);
-  if (fd < 0) return faro_fail(error, FARO_SYSTEM, "no free port on loopback: %s", strerror(errno));
-  close(fd);
-  return FARO_OK;
+/* Binds a name that only one process of the machine can hold. */
+static int hold_name(uint16_t port) {
+  struct sockaddr_un name = {.sun_family = AF_UNIX};
+  const int length = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "faro-trial-port-%u", port);
+  const socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd >= 0 && bind(fd, (const struct sockaddr *)&name, size) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+faro_status faro_port_hold(uint16_t *port, int *hold, faro_error *error) {
+  enum { FIRST = 10000, COUNT = 10000, TRIES = 1000 }; /* Linux gives out ports from 32768 on */
+  for (int i = 0; i < TRIES; i++) {
+    *port = (uint16_t)(FIRST + randombytes_uniform(COUNT));
+    *hold = hold_name(*port);
+    if (*hold < 0) continue;
+    const int fd = listen_on(*port, port);
+    if (fd >= 0) {
+      close(fd);
+      return FARO_OK;
+    }
+    close(*hold);
+  }
+  *hold = -1;
+  return faro_fail(error, FARO_SYSTEM, "no free port on loopback between %d and %d: %s", FIRST,
+                   FIRST + COUNT - 1, strerror(errno));
 }
 
 /* Random cuts, by SplitMix64. Nothing here must be secret. */

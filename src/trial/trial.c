@@ -84,7 +84,7 @@ static faro_status make_tokens(faro_trial *trial, faro_error *error) {
 static faro_status make_relays(faro_trial *trial, faro_error *error) {
   faro_status status = FARO_OK;
   for (size_t role = 0; role < trial->roles && status == FARO_OK; role++) {
-    status = faro_free_port(&trial->port[role], error);
+    status = faro_port_hold(&trial->port[role], &trial->hold[role], error);
     if (status == FARO_OK)
       status = faro_relay_open(&trial->relay[role], trial->port[role], trial->params.keep, error);
   }
@@ -140,6 +140,7 @@ static size_t roles_of(const faro_trial_params *params) {
 
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params, faro_error *error) {
   *trial = (faro_trial){.params = *params, .roles = roles_of(params)};
+  for (size_t role = 0; role < FARO_TRIAL_ROLES; role++) trial->hold[role] = -1;
   if (trial->roles == 0 || trial->roles > FARO_TRIAL_ROLES)
     return faro_fail(error, FARO_INVALID, "the release must be deployable (got %s)", params->release);
   if (mkdir(params->directory, 0700) != 0 && errno != EEXIST)
@@ -158,6 +159,7 @@ void faro_trial_destroy(faro_trial *trial) {
   for (size_t role = trial->roles; role-- > 0;) {
     (void)faro_child_end(&trial->child[role], SIGTERM, 10);
     faro_relay_close(trial->relay[role]);
+    if (trial->hold[role] >= 0) close(trial->hold[role]);
   }
   if (trial->tokens) sodium_memzero(trial->tokens, (trial->params.clients + 1) * FARO_TOKEN_BYTES);
   free(trial->tokens);
@@ -168,10 +170,21 @@ void faro_trial_destroy(faro_trial *trial) {
 
 /* Starting. */
 
-static faro_status gone(const faro_trial *trial, size_t role, faro_error *error) {
-  char name[24], path[FARO_TRIAL_PATH];
-  return faro_fail(error, FARO_SYSTEM, "%s did not start; see %s", faro_trial_role(trial, role, name),
-                   faro_trial_file(trial, role, ".log", path));
+/* The last line of a file that is not empty. */
+static const char *last_line(const char *path, char *line, size_t size) {
+  FILE *file = fopen(path, "r");
+  line[0] = '\0';
+  while (file && fgets(line, (int)size, file)) line[strcspn(line, "\n")] = '\0';
+  if (file) fclose(file);
+  return line;
+}
+
+static faro_status gone(const faro_trial *trial, size_t role, bool running, faro_error *error) {
+  char name[24], path[FARO_TRIAL_PATH], line[256];
+  faro_trial_file(trial, role, ".log", path);
+  return faro_fail(error, FARO_SYSTEM, "%s %s; its log (%s) ends with: %s",
+                   faro_trial_role(trial, role, name), running ? "is not ready" : "did not start", path,
+                   last_line(path, line, sizeof line));
 }
 
 static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *error) {
@@ -180,13 +193,14 @@ static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *e
   if (status != FARO_OK) return status;
   char url[FARO_URL_MAX + 1];
   faro_trial_url(trial, role, "/readyz", url);
-  const double end = faro_clock() + 30;
+  const double end = faro_clock() + 120;
   for (bool well = false; !well && status == FARO_OK;) {
     faro_error none = {0};
     faro_sent sent;
     well = faro_send_get(sender, url, &sent, &none) == FARO_OK && sent.status == 200;
     if (well) break;
-    if (!faro_child_running(&trial->child[role]) || faro_clock() > end) status = gone(trial, role, error);
+    const bool running = faro_child_running(&trial->child[role]);
+    if (!running || faro_clock() > end) status = gone(trial, role, running, error);
     faro_sleep(0.005);
   }
   faro_sender_destroy(sender);

@@ -46,6 +46,7 @@ typedef struct faro_trial {
   faro_trial_params params;
   size_t roles;
   uint16_t port[FARO_TRIAL_ROLES];
+  int hold[FARO_TRIAL_ROLES]; /* of the ports; -1: none */
   faro_child child[FARO_TRIAL_ROLES];
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
