@@ -396,6 +396,16 @@ static faro_status fold_all(faro_intake *in, faro_error *error) {
   return status;
 }
 
+/* Publishes what other processes have changed in a spool that they share. */
+static void tell_others(faro_intake *in) {
+  const faro_spool_state now = faro_spool_snapshot(in->spool);
+  pthread_mutex_lock(&in->mutex);
+  const bool same =
+      now.number == in->state.number && now.held == in->state.held && now.waiting == in->state.waiting;
+  pthread_mutex_unlock(&in->mutex);
+  if (!same) tell(in, could_write(in));
+}
+
 faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
   const struct timespec until = faro_clock_after(seconds);
   pthread_mutex_lock(&in->mutex);
@@ -408,6 +418,7 @@ faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch,
   pthread_mutex_lock(&in->store);
   retry_purge(in);
   const faro_status status = faro_spool_next(in->spool, batch, error);
+  tell_others(in);
   pthread_mutex_unlock(&in->store);
   return status;
 }

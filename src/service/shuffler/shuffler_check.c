@@ -27,7 +27,9 @@ faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_ke
 
 faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings, faro_error *error) {
   faro_status status = faro_check_folder("state", settings->state, error);
-  if (status == FARO_OK) status = faro_spool_recognize(settings->state, error);
+  if (status == FARO_OK)
+    status = *settings->database ? faro_spool_keys_recognize(settings->state, error)
+                                 : faro_spool_recognize(settings->state, error);
   if (status == FARO_OK && access(settings->campaign, F_OK) != 0)
     status = faro_check_folder("campaign", settings->campaign, error);
   return status;
@@ -40,6 +42,7 @@ static bool is_empty(const char *path) {
 
 faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings, faro_error *error) {
   if (access(settings->campaign, F_OK) != 0 || !is_empty(settings->state)) return FARO_OK;
+  if (*settings->database) return FARO_OK; /* its state is there; the spool looks */
   return faro_fail(error, FARO_INVALID,
                    "state %s is missing, but %s shows that this shuffler has collected for the campaign: the "
                    "open batch and what each client has sent are lost, and clients would be counted again. "
@@ -64,7 +67,10 @@ static faro_status check_kept(const faro_shuffler_settings *settings, faro_error
   if (status == FARO_OK) status = faro_place_apply(place, &campaign, error);
   if (status == FARO_OK) status = faro_shuffler_find(&campaign, &key, settings, &index, error);
   if (status == FARO_OK) status = faro_shuffler_check_state(settings, error);
-  if (status == FARO_OK) status = faro_spool_check(settings->state, &campaign, index, error);
+  if (status == FARO_OK && !*settings->database)
+    status = faro_spool_check(settings->state, &campaign, index, error);
+  if (status == FARO_OK && *settings->database && !is_empty(settings->state))
+    status = faro_spool_keys_check(settings->state, &campaign, index, error);
   faro_place_destroy(place);
   sodium_memzero(&key, sizeof key);
   return status;

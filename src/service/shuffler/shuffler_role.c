@@ -161,6 +161,7 @@ static bool is_well(void *context, bool ready, faro_text *reasons) {
 
 static faro_status open_intake(role *r, bool known, faro_error *error) {
   const faro_spool_params params = {.path = r->settings->state,
+                                    .database = r->settings->database,
                                     .known = known,
                                     .tokens = r->settings->tokens,
                                     .campaign = &r->campaign,

@@ -7,6 +7,7 @@
 
 #include "service/http/listen.h"
 #include "service/role/admin.h"
+#include "service/state/spool.h"
 #include "yaml/yaml.h"
 
 #define AT(member) FARO_AT(faro_shuffler_settings, member)
@@ -14,6 +15,7 @@
 static const faro_field fields[] = {
     FARO_HTTP_FIELDS(faro_shuffler_settings),
     {"state", FARO_FIELD_TEXT, AT(state), .required = true, .help = "the file of its state"},
+    {"database", FARO_FIELD_TEXT, AT(database)},
     {"key", FARO_FIELD_TEXT, AT(key), .required = true, .help = "the file of its signing key"},
     {"tokens", FARO_FIELD_TEXT, AT(tokens), .required = true,
      .help = "the file of the hashes of the clients' tokens"},
@@ -52,6 +54,8 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
   if (status == FARO_OK) status = faro_admin_check(&settings->http, &inner);
   if (status == FARO_OK)
     status = faro_url_check("analyzer", settings->analyzer, settings->http.insecure, &inner);
+  if (status == FARO_OK && *settings->database)
+    status = faro_spool_database_check(settings->database, &inner);
   if (status == FARO_OK) status = check_files(settings, &inner);
   if (status == FARO_OK) status = set_campaign_file(settings, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", path, inner.message);

@@ -8,7 +8,8 @@
 
 typedef struct faro_shuffler_settings {
   faro_http_settings http;
-  char state[FARO_FILE_MAX + 1];     /* the database */
+  char state[FARO_FILE_MAX + 1];     /* the file of its state, or of its keys if `database` is set */
+  char database[FARO_FILE_MAX + 1];  /* postgresql://...; empty: the state is in the file */
   char key[FARO_FILE_MAX + 1];       /* file of the signing key */
   char tokens[FARO_FILE_MAX + 1];    /* file of token hashes */
   char campaign[FARO_FILE_MAX + 1];  /* file of the campaign document; by default STATE.campaign */

@@ -132,6 +132,16 @@ static bool is_current(const faro_spool *s, uint64_t version) {
 
 /* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed
  * since. */
+faro_verdict faro_spool_judge(const faro_spool *s, const faro_spool_entry *e, const spool_client *c) {
+  if (e->sequence == 0 || e->sequence > INT64_MAX) return FARO_VERDICT_MALFORMED;
+  if (e->sequence < c->last || c->other) return FARO_VERDICT_REPLAY;
+  if (e->sequence == c->last) return FARO_VERDICT_KNOWN;
+  if (over(s) || c->full) return FARO_VERDICT_CLOSED;
+  if (!is_current(s, e->version)) return FARO_VERDICT_STALE;
+  if (c->here >= s->u) return FARO_VERDICT_TWICE;
+  return c->used >= s->most ? FARO_VERDICT_SPENT : FARO_VERDICT_ACCEPTED;
+}
+
 static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
   found all = {0};    /* batches that were folded */
   found before = {0}; /* the batch before, if it was not folded yet */
@@ -141,15 +151,14 @@ static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) 
   faro_status status = find_client(s, e, &all, error);
   if (status == FARO_OK && s->now.unfolded) status = find_in(s, s->now.number - 1, e, &before, error);
   if (status == FARO_OK) status = find_in(s, s->now.number, e, &here, error);
-  const uint64_t last = here.row ? here.sequence : before.row ? before.sequence : all.sequence;
-  if (e->sequence == 0 || e->sequence > INT64_MAX) e->verdict = FARO_VERDICT_MALFORMED;
-  else if (e->sequence < last || here.other) e->verdict = FARO_VERDICT_REPLAY;
-  else if (e->sequence == last) e->verdict = FARO_VERDICT_KNOWN;
-  else if (over(s) || s->now.waiting >= FARO_SPOOL_AHEAD) e->verdict = FARO_VERDICT_CLOSED;
-  else if (!is_current(s, e->version)) e->verdict = FARO_VERDICT_STALE;
-  else if (here.used >= s->u) e->verdict = FARO_VERDICT_TWICE;
-  else if (all.used + before.used + here.used >= s->most) e->verdict = FARO_VERDICT_SPENT;
-  else e->verdict = FARO_VERDICT_ACCEPTED;
+  const spool_client client = {.last = here.row     ? here.sequence
+                                       : before.row ? before.sequence
+                                                    : all.sequence,
+                               .other = here.other,
+                               .here = here.used,
+                               .used = all.used + before.used + here.used,
+                               .full = s->now.waiting >= FARO_SPOOL_AHEAD};
+  e->verdict = faro_spool_judge(s, e, &client);
   return status;
 }
 
@@ -331,6 +340,8 @@ static faro_status probe_disk(faro_spool *s, faro_error *error) {
 void faro_spool_verify(faro_spool *spool) { faro_database_verify(spool->database); }
 
 faro_status faro_spool_present(const faro_spool *s, faro_error *error) {
+  const faro_status status = s->kind->present ? s->kind->present(s, error) : FARO_OK;
+  if (status != FARO_OK) return status;
   return faro_database_present(s->database, error);
 }
 

@@ -1,5 +1,5 @@
 /* spool: the durable side of accepting reports, in one SQLite file. Use it from one thread at a
- * time (see intake.h).
+ * time (see intake.h). spool_postgres.h keeps the same in a database server.
  *
  * Tables, and how long they keep what they hold about a client:
  *   clients  token hash, number of reports, last sequence number; for ever: replays and M0 need
@@ -55,6 +55,9 @@ typedef struct faro_spool_params {
   /* In phases, for a shuffler: who signs plans. Those in the file are added to the campaign's. */
   const unsigned char *signer;
   const faro_move *move; /* hand-overs of the signing key: plans may be of any signer; NULL: none */
+  /* postgresql://...: the state is there, and the file holds only the keys of its batches
+   * (spool_postgres.h). NULL or empty: the state is in the file. */
+  const char *database;
 } faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */
@@ -67,10 +70,17 @@ faro_status faro_spool_check(const char *path, const faro_campaign *campaign, si
 /* The same if no campaign is known yet: whether the file, if it exists, can be a spool
  * (faro_database_recognize). */
 faro_status faro_spool_recognize(const char *path, faro_error *error) FARO_WARN_UNUSED;
+/* Whether `database` can be a setting: a URL of PostgreSQL, and a build with it. */
+faro_status faro_spool_database_check(const char *database, faro_error *error) FARO_WARN_UNUSED;
+/* As faro_spool_check and faro_spool_recognize, for the file of keys of a spool in a database. */
+faro_status faro_spool_keys_check(const char *path, const faro_campaign *campaign, size_t shuffler,
+                                  faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_spool_keys_recognize(const char *path, faro_error *error) FARO_WARN_UNUSED;
 void faro_spool_close(faro_spool *spool);
 
 /* A group of reports: begin, accept each, commit. Accepted reports count when commit has returned
- * FARO_OK. After any failure none of the group counts, and the group is over. */
+ * FARO_OK; in a database server verdicts are known only then, and entries must stay until then.
+ * After any failure none of the group counts, and the group is over. */
 faro_status faro_spool_begin(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_accept(faro_spool *spool, faro_spool_entry *entry, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;

@@ -35,7 +35,7 @@ typedef struct spool_live {
 } spool_live;
 
 /* Where a spool keeps what it holds: functions of spool.h that are not the same everywhere, with
- * the same contracts. All but `close` are required. */
+ * the same contracts. They are required unless they are marked. */
 typedef struct faro_spool_kind {
   /* Restores the open batch. The members that the campaign determines are set. */
   faro_status (*open)(faro_spool *spool, const faro_spool_params *params, faro_error *error);
@@ -48,13 +48,16 @@ typedef struct faro_spool_kind {
   faro_status (*next)(faro_spool *spool, faro_batch *batch, faro_error *error);
   faro_status (*forget)(faro_spool *spool, uint64_t number, faro_error *error);
   faro_status (*probe)(faro_spool *spool, faro_error *error);
+  faro_status (*present)(const faro_spool *spool, faro_error *error); /* optional: besides the file */
 } faro_spool_kind;
 
 extern const faro_spool_kind faro_spool_sqlite;
+extern const faro_spool_kind faro_spool_postgres; /* spool_postgres.h */
 
 struct faro_spool {
   const faro_spool_kind *kind;
-  faro_database *database;
+  struct spool_postgres *postgres; /* if this is the kind */
+  faro_database *database;         /* the state, or the keys of its batches */
   sqlite3_stmt *sql[SQLS];
   const faro_campaign *campaign;
   size_t shuffler;
@@ -68,6 +71,16 @@ struct faro_spool {
   bool changed;                      /* a report of the group was accepted */
   unsigned char *ones, *ones_before; /* totals as they are sent, 8 bytes each */
 };
+
+/* What a verdict depends on, besides the open batch. */
+typedef struct spool_client {
+  uint64_t last;       /* sequence number of the client's last report */
+  uint64_t here, used; /* its reports in the open batch, and in all */
+  bool other;          /* its last report has the same number and other bytes */
+  bool full;           /* nothing is accepted until a closed batch is handed over */
+} spool_client;
+faro_verdict faro_spool_judge(const faro_spool *spool, const faro_spool_entry *entry,
+                              const spool_client *client);
 
 faro_status faro_spool_sqlite_open(faro_spool *spool, const faro_spool_params *params,
                                    faro_error *error) FARO_WARN_UNUSED;

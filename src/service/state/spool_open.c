@@ -221,7 +221,7 @@ faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *param
 faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params, faro_error *error) {
   faro_spool *s = calloc(1, sizeof *s);
   if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
-  s->kind = &faro_spool_sqlite;
+  s->kind = params->database && *params->database ? &faro_spool_postgres : &faro_spool_sqlite;
   s->campaign = params->campaign;
   s->shuffler = params->shuffler;
   measure(s);

@@ -1,0 +1,306 @@
+/* postgres: see the header. Parameters and answers are binary. */
+#include "service/state/postgres.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { PARAMETERS = 8 };
+enum { BYTEA = 17, INT8 = 20, TEXT = 25, BYTEA_ARRAY = 1001, INT8_ARRAY = 1016 }; /* PostgreSQL's types */
+static const double PATIENCE = 30; /* seconds that an answer may take */
+
+struct faro_postgres {
+  PGconn *connection;
+  char *url, *set_up;
+  bool warned;   /* the server has warned since this was cleared */
+  bool collided; /* the last failure was a deadlock or the like */
+};
+
+/* Numbers on the wire are big-endian. */
+
+static void put32(unsigned char *out, uint32_t value) {
+  for (int i = 0; i < 4; i++) out[i] = (unsigned char)(value >> (24 - 8 * i));
+}
+
+static void put64(unsigned char *out, uint64_t value) {
+  for (int i = 0; i < 8; i++) out[i] = (unsigned char)(value >> (56 - 8 * i));
+}
+
+int64_t faro_postgres_number(const PGresult *rows, int row, int column) {
+  const unsigned char *bytes = (const unsigned char *)PQgetvalue(rows, row, column);
+  uint64_t value = 0;
+  if (PQgetisnull(rows, row, column) || PQgetlength(rows, row, column) != 8) return 0;
+  for (int i = 0; i < 8; i++) value = value << 8 | bytes[i];
+  return (int64_t)value;
+}
+
+const unsigned char *faro_postgres_bytes(const PGresult *rows, int row, int column, size_t *length) {
+  *length = (size_t)PQgetlength(rows, row, column);
+  return (const unsigned char *)PQgetvalue(rows, row, column);
+}
+
+/* The connection. */
+
+static faro_status fail(faro_postgres *p, const PGresult *rows, faro_error *error) {
+  const char *state = rows ? PQresultErrorField(rows, PG_DIAG_SQLSTATE) : NULL;
+  const char *why = rows ? PQresultErrorField(rows, PG_DIAG_MESSAGE_PRIMARY) : NULL;
+  if (!why) why = PQerrorMessage(p->connection);
+  p->collided = state && (strcmp(state, "40P01") == 0 || strcmp(state, "40001") == 0);
+  return faro_fail(error, FARO_SYSTEM, "PostgreSQL: %.*s", (int)strcspn(why, "\n"), why);
+}
+
+static void note(void *context, const PGresult *notice) {
+  (void)notice;
+  ((faro_postgres *)context)->warned = true;
+}
+
+/* Waits until there is an answer to read, or nothing more to come. A server that does not answer in
+ * time is given up: the connection is closed, and the caller does not know what has happened. */
+static bool await(faro_postgres *p) {
+  const double until = faro_clock() + PATIENCE;
+  while (PQisBusy(p->connection)) {
+    struct pollfd socket = {.fd = PQsocket(p->connection), .events = POLLIN};
+    if (socket.fd < 0 || faro_clock() > until) return false;
+    if (poll(&socket, 1, 200) > 0 && !PQconsumeInput(p->connection)) return false;
+  }
+  return true;
+}
+
+static void drop(faro_postgres *p) {
+  PQfinish(p->connection);
+  p->connection = NULL;
+}
+
+/* The last answer to what was sent; NULL: none came. */
+static PGresult *receive(faro_postgres *p) {
+  PGresult *last = NULL;
+  for (;;) {
+    if (!await(p)) {
+      PQclear(last);
+      drop(p);
+      return NULL;
+    }
+    PGresult *next = PQgetResult(p->connection);
+    if (!next) return last;
+    const bool bad = last && PQresultStatus(last) == PGRES_FATAL_ERROR;
+    PQclear(bad ? next : last);
+    if (!bad) last = next;
+  }
+}
+
+static faro_status check(faro_postgres *p, bool sent, PGresult **rows, faro_error *error) {
+  PGresult *answer = sent ? receive(p) : NULL;
+  if (!p->connection) return faro_fail(error, FARO_SYSTEM, "PostgreSQL does not answer");
+  const ExecStatusType status = answer ? PQresultStatus(answer) : PGRES_FATAL_ERROR;
+  const bool good = status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK;
+  const faro_status result = good ? FARO_OK : fail(p, answer, error);
+  if (good && rows) *rows = answer;
+  else PQclear(answer);
+  return result;
+}
+
+faro_status faro_postgres_run(faro_postgres *p, const char *sql, faro_error *error) {
+  p->collided = false;
+  if (!p->connection) return faro_fail(error, FARO_SYSTEM, "PostgreSQL is not connected");
+  return check(p, PQsendQuery(p->connection, sql), NULL, error);
+}
+
+/* Whether one of the server's settings has this value. */
+static faro_status require(faro_postgres *p, const char *name, const char *value, const char *why,
+                           faro_error *error) {
+  PGresult *rows = NULL;
+  faro_status status = faro_postgres_ask(p, &rows, error, "SELECT current_setting($1)", "t", name);
+  if (status == FARO_OK && strcmp(PQgetvalue(rows, 0, 0), value) != 0)
+    status = faro_fail(error, FARO_INVALID, "PostgreSQL's setting %s must be %s, not %s: %s", name, value,
+                       PQgetvalue(rows, 0, 0), why);
+  PQclear(rows);
+  return status;
+}
+
+static faro_status connect_now(faro_postgres *p, faro_error *error) {
+  /* What stands before dbname are defaults, which the URL may change. */
+  static const char *const names[] = {"connect_timeout",
+                                      "keepalives_idle",
+                                      "tcp_user_timeout",
+                                      "dbname",
+                                      "target_session_attrs",
+                                      "application_name",
+                                      NULL};
+  const char *const values[] = {"5", "5", "10000", p->url, "read-write", "faro", NULL};
+  p->connection = PQconnectdbParams(names, values, 1);
+  if (!p->connection) return faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
+  if (PQstatus(p->connection) != CONNECTION_OK) return fail(p, NULL, error);
+  PQsetNoticeReceiver(p->connection, note, p);
+  faro_status status = faro_postgres_run(
+      p,
+      "SET synchronous_commit = on; SET client_min_messages = warning; SET lock_timeout = '20s';"
+      "SET idle_in_transaction_session_timeout = '20s'; SET bytea_output = hex",
+      error);
+  if (status == FARO_OK)
+    status = require(p, "fsync", "on", "reports that were acknowledged must be on the disk", error);
+  if (status == FARO_OK)
+    status = require(p, "full_page_writes", "on", "a power failure must not damage the state", error);
+  return status == FARO_OK ? faro_postgres_run(p, p->set_up, error) : status;
+}
+
+faro_status faro_postgres_ready(faro_postgres *p, bool *fresh, faro_error *error) {
+  *fresh = false;
+  if (p->connection && PQstatus(p->connection) == CONNECTION_OK) return FARO_OK;
+  drop(p);
+  const faro_status status = connect_now(p, error);
+  *fresh = status == FARO_OK;
+  if (status != FARO_OK) drop(p);
+  return status;
+}
+
+faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const char *set_up,
+                               faro_error *error) {
+  bool fresh = false;
+  faro_postgres *p = calloc(1, sizeof *p);
+  if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
+  p->url = strdup(url);
+  p->set_up = strdup(set_up);
+  const faro_status status = p->url && p->set_up
+                                 ? faro_postgres_ready(p, &fresh, error)
+                                 : faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
+  if (status == FARO_OK) *postgres = p;
+  else faro_postgres_close(p);
+  return status;
+}
+
+void faro_postgres_close(faro_postgres *p) {
+  if (!p) return;
+  PQfinish(p->connection);
+  free(p->url);
+  free(p->set_up);
+  free(p);
+}
+
+/* Transactions. */
+
+faro_status faro_postgres_commit(faro_postgres *p, faro_error *error) {
+  p->warned = false;
+  const faro_status status = faro_postgres_run(p, "COMMIT", error);
+  if (status != FARO_OK || !p->warned) return status;
+  return faro_fail(error, FARO_SYSTEM, "PostgreSQL did not wait for its replicas");
+}
+
+void faro_postgres_rollback(faro_postgres *p) {
+  const bool collided = p->collided;
+  if (p->connection && PQstatus(p->connection) == CONNECTION_OK &&
+      PQtransactionStatus(p->connection) != PQTRANS_IDLE && faro_postgres_run(p, "ROLLBACK", NULL) != FARO_OK)
+    drop(p);
+  p->collided = collided;
+}
+
+bool faro_postgres_collided(const faro_postgres *p) { return p->collided; }
+
+/* Parameters. */
+
+typedef struct parameters {
+  int count;
+  Oid type[PARAMETERS];
+  const char *value[PARAMETERS];
+  int length[PARAMETERS], binary[PARAMETERS];
+  unsigned char *made[PARAMETERS]; /* to be freed */
+  bool failed;
+} parameters;
+
+static void add(parameters *all, Oid type, const void *value, size_t length) {
+  const int i = all->count++;
+  all->type[i] = type;
+  all->value[i] = value;
+  all->length[i] = (int)length;
+  all->binary[i] = 1;
+}
+
+static unsigned char *make(parameters *all, size_t length) {
+  unsigned char *bytes = malloc(length);
+  if (bytes) all->made[all->count] = bytes;
+  else all->failed = true;
+  return bytes;
+}
+
+static void add_number(parameters *all, int64_t number) {
+  unsigned char *bytes = make(all, 8);
+  if (bytes) put64(bytes, (uint64_t)number);
+  add(all, INT8, bytes, 8);
+}
+
+/* An array with one dimension: its head, then length and bytes of each. `numbers` or `bytes`. */
+static void add_array(parameters *all, const int64_t *numbers, const unsigned char *bytes, size_t each,
+                      size_t count) {
+  enum { HEAD = 20 };
+  const size_t length = HEAD + count * (4 + each);
+  unsigned char *out = make(all, length);
+  if (out) {
+    put32(out, count > 0);
+    put32(out + 4, 0);
+    put32(out + 8, numbers ? INT8 : BYTEA);
+    put32(out + 12, (uint32_t)count);
+    put32(out + 16, 1);
+  }
+  for (size_t i = 0; out && i < count; i++) {
+    unsigned char *place = out + HEAD + i * (4 + each);
+    put32(place, (uint32_t)each);
+    if (numbers) put64(place + 4, (uint64_t)numbers[i]);
+    else memcpy(place + 4, bytes + i * each, each);
+  }
+  add(all, numbers ? INT8_ARRAY : BYTEA_ARRAY, out, count > 0 ? length : 12);
+}
+
+static void collect(parameters *all, const char *format, va_list args) {
+  for (; *format && all->count < PARAMETERS; format++) {
+    if (*format == 'i') add_number(all, va_arg(args, int64_t));
+    else if (*format == 't') {
+      const char *text = va_arg(args, const char *);
+      add(all, TEXT, text, strlen(text));
+    } else if (*format == 'I') {
+      const int64_t *numbers = va_arg(args, const int64_t *);
+      add_array(all, numbers, NULL, 8, va_arg(args, size_t));
+    } else if (*format == 'B') {
+      const unsigned char *bytes = va_arg(args, const void *);
+      const size_t each = va_arg(args, size_t);
+      add_array(all, NULL, bytes, each, va_arg(args, size_t));
+    } else {
+      const void *bytes = va_arg(args, const void *);
+      add(all, BYTEA, bytes, va_arg(args, size_t));
+    }
+  }
+}
+
+static faro_status ask(faro_postgres *p, PGresult **rows, faro_error *error, const char *sql,
+                       const char *format, va_list args) {
+  parameters all = {0};
+  p->collided = false;
+  if (!p->connection) return faro_fail(error, FARO_SYSTEM, "PostgreSQL is not connected");
+  collect(&all, format, args);
+  const faro_status status =
+      all.failed ? faro_fail(error, FARO_MEMORY, "cannot allocate the parameters of a statement")
+                 : check(p,
+                         PQsendQueryParams(p->connection, sql, all.count, all.type, all.value, all.length,
+                                           all.binary, 1),
+                         rows, error);
+  for (int i = 0; i < PARAMETERS; i++) free(all.made[i]);
+  return status;
+}
+
+faro_status faro_postgres_ask(faro_postgres *p, PGresult **rows, faro_error *error, const char *sql,
+                              const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const faro_status status = ask(p, rows, error, sql, format, args);
+  va_end(args);
+  return status;
+}
+
+faro_status faro_postgres_do(faro_postgres *p, faro_error *error, const char *sql, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const faro_status status = ask(p, NULL, error, sql, format, args);
+  va_end(args);
+  return status;
+}
