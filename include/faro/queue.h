@@ -89,10 +89,11 @@ typedef struct faro_queue_post {
   size_t length;
 } faro_queue_post;
 
-/* The next part to send. Makes the next report if none is under way. In a campaign in rounds a
- * choice that counts is kept, and answers the fits of the term in which it was reported
- * (faro_client_again) before other rewards are reported. There is nothing to send if no reward waits, if the next report needs a newer policy, or if all parts that are left were
- * answered with AGAIN: then wait, and call faro_queue_again to have them handed out once more. */
+/* The next part to send. Makes the next report if none is under way. There is nothing to send if no
+ * reward waits, if the next report needs a newer policy, or if all parts that are left were
+ * answered with AGAIN: then wait, and call faro_queue_again to have them handed out once more. In a
+ * campaign in rounds a choice that counts is kept, and answers the fits of the term in which it was
+ * reported (faro_client_again); they come before other rewards. */
 FARO_API faro_status faro_queue_next(faro_queue *queue, faro_client *client, faro_queue_post *post,
                                      faro_error *error) FARO_WARN_UNUSED;
 /* The answer to the part that was handed out last, as faro_client_replies takes it. *reply says

@@ -126,8 +126,8 @@ static void act_plan(const script *s, faro_queue *queue, faro_client *client) {
 }
 
 /* Terms of three rounds: a reward at the beginning of each. The second one is of a choice from the
- * first term, and belongs to the term in which it is reported. The application does not know whether
- * what it did before a crash was saved: it does it again, and is told. */
+ * first term, and belongs to the term in which it is reported. The application does not know
+ * whether what it did before a crash was saved: it does it again, and is told. */
 static void act_round(const script *s, faro_queue *queue, faro_client *client) {
   const bool chooses = out->version == 1 || out->version == 3;
   const bool hears = out->version == 1 || out->version == 4;
@@ -153,28 +153,34 @@ static void write_round(const script *s, uint64_t version, char **text, size_t *
   assert_ok(faro_policy_document_write_at(&policy, zero, s->c.digest, &analyzer, text, length, error));
 }
 
-/* The life of a device, from what the file says. Policies come when it has done its part. */
+/* A device, from what the file says, with the newest policy. */
+static faro_client *open_device(const script *s, faro_queue **queue) {
+  faro_client *client = NULL;
+  char *text = NULL;
+  size_t length = 0;
+  faro_client_params params = {.signer = analyzer.public_key,
+                               .token = token,
+                               .epsilon = 100,
+                               .delta = 1e-3,
+                               .trust = "joint",
+                               .honest = 1};
+  assert_ok(faro_queue_open(queue, &(faro_queue_params){.path = path}, error));
+  faro_queue_restore(*queue, &params);
+  assert_ok(faro_client_open(&client, &params, error));
+  assert_ok(faro_client_campaign(client, s->document, s->length, error));
+  (s->act == act_plan ? write_plan : write_round)(s, out->version, &text, &length);
+  assert_ok(faro_client_policy(client, text, length, error));
+  free(text);
+  return client;
+}
+
+/* Its life. Policies come when it has done its part. */
 static void live(const script *s) {
   while (out->version <= s->last) {
     faro_queue *queue = NULL;
-    faro_client *client = NULL;
-    char *text = NULL;
-    size_t length = 0;
-    faro_client_params params = {.signer = analyzer.public_key,
-                                 .token = token,
-                                 .epsilon = 100,
-                                 .delta = 1e-3,
-                                 .trust = "joint",
-                                 .honest = 1};
-    assert_ok(faro_queue_open(&queue, &(faro_queue_params){.path = path}, error));
-    faro_queue_restore(queue, &params);
-    assert_ok(faro_client_open(&client, &params, error));
-    assert_ok(faro_client_campaign(client, s->document, s->length, error));
-    (s->act == act_plan ? write_plan : write_round)(s, out->version, &text, &length);
-    assert_ok(faro_client_policy(client, text, length, error));
+    faro_client *client = open_device(s, &queue);
     s->act(s, queue, client);
     assert_ok(faro_queue_save(queue, client, error));
-    free(text);
     faro_client_close(client);
     faro_queue_close(queue);
     out->kept = out->rewarded = false;
@@ -261,19 +267,24 @@ static faro_campaign draft(const char *learner) {
   return c;
 }
 
-/* A plan that is reported, one that ends before its report arrives, one that ends while it is
- * played, and one more. */
-static void test_queue__a_device_that_is_killed_at_any_write_reports_each_plan_once(void **state) {
-  (void)state;
+static script in_phases(faro_level level) {
   script s = {.c = draft("dpe"), .last = 5, .act = act_plan, .stale = 2};
   s.c.centre = 0.5;
-  s.c.params.level = FARO_LEVEL_EVENT;
+  s.c.params.level = level;
   s.c.params.contributions = 1;
   s.c.phases = (faro_phases){.numbers = 2, .reports = 1000, .noise = 0.5};
   s.c.features = 2 * D;
   s.c.feature[0] = s.c.feature[3] = 1;
   assert_ok(faro_contribution_init(&s.c.contribution, D, 1, -0.5, 0.5, error));
   assert_ok(faro_campaign_write(&s.c, &analyzer, &s.document, &s.length, error));
+  return s;
+}
+
+/* A plan that is reported, one that ends before its report arrives, one that ends while it is
+ * played, and one more. */
+static void test_queue__a_device_that_is_killed_at_any_write_reports_each_plan_once(void **state) {
+  (void)state;
+  script s = in_phases(FARO_LEVEL_EVENT);
   kill_everywhere(&s, (const size_t[VERSIONS]){[1] = 1, [4] = 1}, getenv("FARO_SLOW_TESTS") ? 1 : 9);
   const faro_queue_counts counts = counts_of_state();
   assert_true(counts.delivered == 2 && counts.ended == 2 && counts.refused == 0 && counts.waiting == 0);
@@ -295,6 +306,47 @@ static void test_queue__a_device_that_is_killed_at_any_write_answers_each_fit_on
   const faro_queue_counts counts = counts_of_state();
   assert_true(counts.delivered == 2 && counts.again == 3 && counts.refused == 0 && counts.waiting == 0);
   assert_int_equal(counts.kept, 0); /* when the campaign is over, nothing is kept */
+  free(s.document);
+}
+
+/* A client that may report once must not lose its report because a disk is full for a while. */
+static void test_queue__a_plan_that_cannot_be_saved_is_not_sent_and_not_lost(void **state) {
+  (void)state;
+  script s = in_phases(FARO_LEVEL_USER);
+  char away[80];
+  faro_queue *queue = NULL;
+  faro_queue_post post = {.url = "x"};
+  bool counts = false;
+  size_t arm = 0;
+  start();
+  faro_client *client = open_device(&s, &queue);
+  snprintf(away, sizeof away, "%s-away", folder);
+  assert_int_equal(faro_queue_keep(queue, client, "a", x, NULL), FARO_INVALID); /* there are no choices */
+  for (int i = 0; i < 3; i++) {
+    assert_ok(faro_queue_turn(queue, client, &arm, &counts, error));
+    const uint64_t left = faro_client_left(client);
+    assert_int_equal(rename(folder, away), 0);
+    assert_int_equal(faro_queue_played(queue, client, arm, 0.5, NULL), FARO_SYSTEM);
+    assert_int_equal(faro_client_left(client), left); /* it is asked for once more */
+    assert_int_equal(rename(away, folder), 0);
+    assert_ok(faro_queue_played(queue, client, arm, 0.5, error));
+  }
+  assert_int_equal(rename(folder, away), 0);
+  assert_int_equal(faro_queue_next(queue, client, &post, NULL), FARO_SYSTEM);
+  assert_null(post.url);
+  assert_int_equal(faro_queue_answer(queue, client, 200, "\0", 1, 0, NULL, NULL), FARO_INVALID);
+  assert_int_equal(faro_queue_next(queue, client, &post, NULL), FARO_SYSTEM);
+  assert_int_equal(rename(away, folder), 0);
+  assert_ok(faro_queue_next(queue, client, &post, error));
+  assert_int_equal(faro_wire_report_head(post.bytes).sequence, 1);
+  assert_ok(faro_queue_answer(queue, client, 200, "\0", 1, 0, NULL, error));
+  assert_ok(faro_queue_turn(queue, client, &arm, &counts, error));
+  assert_false(counts);
+  assert_ok(faro_queue_turn(queue, client, &arm, NULL, NULL));
+  assert_int_equal(faro_queue_played(queue, client, 0, 0.5, NULL), FARO_INVALID);
+  assert_int_equal(faro_queue_count(queue).delivered, 1);
+  faro_client_close(client);
+  faro_queue_close(queue);
   free(s.document);
 }
 
@@ -322,6 +374,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_queue__a_device_that_is_killed_at_any_write_reports_each_plan_once),
       cmocka_unit_test(test_queue__a_device_that_is_killed_at_any_write_answers_each_fit_once),
+      cmocka_unit_test(test_queue__a_plan_that_cannot_be_saved_is_not_sent_and_not_lost),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
