@@ -1,5 +1,5 @@
-/* counts: see the header. A client is in the first free slot from the place that a keyed hash of its
- * hash gives, so tokens cannot be made to meet at one place. */
+/* counts: see the header. A client is in the first free slot from the place that a keyed hash of
+ * its hash gives, so tokens cannot be made to meet at one place. */
 #include "service/state/counts.h"
 
 #include <sodium.h>
