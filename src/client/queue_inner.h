@@ -74,11 +74,12 @@ void faro_queue_remove(faro_queue *queue, size_t index);
 /* Frees and wipes choices and report. */
 void faro_queue_clear(faro_queue *queue);
 
-/* The file. */
+/* The file (queue_disk.c; in a browser web/src/place.c). */
 faro_status faro_queue_load(faro_queue *queue, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_queue_store(const faro_queue *queue, faro_error *error) FARO_WARN_UNUSED;
 /* Two processes would use a sequence number twice. The lock is not on the file itself, because
  * storing replaces that file. */
 faro_status faro_queue_lock(faro_queue *queue, faro_error *error) FARO_WARN_UNUSED;
+void faro_queue_unlock(faro_queue *queue); /* does nothing if it is not locked */
 
 #endif
