@@ -1,5 +1,6 @@
-/* philox: the streams for simulation. They are counter-based: seed, instance and role name a stream,
- * so nothing depends on the order of work. Responses draw their directions from them too. */
+/* philox: the streams for simulation. They are counter-based: seed, instance and role name a
+ * stream, so nothing depends on the order of work. Responses draw their directions from them
+ * too. */
 #include <Random123/philox.h>
 #include <string.h>
 

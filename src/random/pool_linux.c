@@ -1,5 +1,6 @@
-/* pool_linux: the memory of a secure stream, in pages of its own, which the kernel zeroes in a forked
- * child (WIPEONFORK) and leaves out of core dumps. Nothing else is needed to notice the fork. */
+/* pool_linux: the memory of a secure stream, in pages of its own, which the kernel zeroes in a
+ * forked child (WIPEONFORK) and leaves out of core dumps. Nothing else is needed to notice the
+ * fork. */
 #include <sys/mman.h>
 
 #include "random/stream_inner.h"

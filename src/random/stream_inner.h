@@ -16,8 +16,8 @@ typedef struct faro_pool {
   uint32_t left, keyed;
 } faro_pool;
 
-/* Memory for a pool, zeroed. It must be zeroed in a forked child too: a zeroed pool is keyed afresh,
- * so a child never draws what its parent draws. pool_linux.c asks the kernel for it. */
+/* Memory for a pool, zeroed. It must be zeroed in a forked child too: a zeroed pool is keyed
+ * afresh, so a child never draws what its parent draws. pool_linux.c asks the kernel for it. */
 faro_pool *faro_pool_create(faro_error *error);
 void faro_pool_destroy(faro_pool *pool); /* wiped */
 

@@ -104,10 +104,11 @@ EXPORT(web_campaign) int web_campaign(const void *bytes, size_t length) {
   const faro_status status = faro_client_campaign(web.client, bytes, length, fresh());
   if (status != FARO_OK || !faro_client_in_phases(web.client)) return (int)status;
   (void)faro_client_terms_of(web.client, &web.terms);
-  return (int)faro_fail(&web.error, FARO_INVALID,
-                        "campaign %s is in phases: clients play what its plans say, and a client in a browser "
-                        "cannot yet",
-                        web.terms.campaign);
+  return (int)faro_fail(
+      &web.error, FARO_INVALID,
+      "campaign %s is in phases: clients play what its plans say, and a client in a browser "
+      "cannot yet",
+      web.terms.campaign);
 }
 EXPORT(web_policy) int web_policy(const void *bytes, size_t length) {
   return web.client ? (int)faro_client_policy(web.client, bytes, length, fresh()) : absent();
@@ -133,9 +134,8 @@ EXPORT(web_forget) int web_forget(const char *id) {
   return web.client ? (int)faro_queue_forget(web.queue, web.client, id, fresh()) : absent();
 }
 EXPORT(web_add) int web_add(double chosen, const double *features, double reward) {
-  return web.client
-             ? (int)faro_queue_add(web.queue, web.client, (uint64_t)chosen, features, reward, fresh())
-             : absent();
+  return web.client ? (int)faro_queue_add(web.queue, web.client, (uint64_t)chosen, features, reward, fresh())
+                    : absent();
 }
 EXPORT(web_save) int web_save(void) {
   return web.client ? (int)faro_queue_save(web.queue, web.client, fresh()) : absent();
@@ -187,15 +187,17 @@ typedef struct member {
   const void *at;
 } member;
 
-#define TERM(kind, name) {#name, kind, &web.terms.name}
+#define TERM(kind, name)                                                                                     \
+  { #name, kind, &web.terms.name }
 static const member terms[] = {
-    TERM(TEXT, campaign),      TERM(TEXT, release),        TERM(TEXT, analyzer),      TERM(REAL, epsilon),
-    TERM(REAL, delta),         TERM(REAL, total_epsilon),  TERM(REAL, total_delta),   TERM(TEXT, trust),
-    TERM(FLAG, user_level),    TERM(LARGE, contributions), TERM(REAL, alone_epsilon), TERM(REAL, alone_delta),
-    TERM(REAL, honest),        TERM(LARGE, batch),         TERM(LARGE, largest),      TERM(LARGE, batches),
-    TERM(LARGE, wait),         TERM(LARGE, arms),          TERM(REAL, norm),          TERM(REAL, low),
-    TERM(REAL, high),          TERM(SIZE, shufflers)};
-#define COUNT(kind, name) {#name, kind, &web.counts.name}
+    TERM(TEXT, campaign),   TERM(TEXT, release),        TERM(TEXT, analyzer),      TERM(REAL, epsilon),
+    TERM(REAL, delta),      TERM(REAL, total_epsilon),  TERM(REAL, total_delta),   TERM(TEXT, trust),
+    TERM(FLAG, user_level), TERM(LARGE, contributions), TERM(REAL, alone_epsilon), TERM(REAL, alone_delta),
+    TERM(REAL, honest),     TERM(LARGE, batch),         TERM(LARGE, largest),      TERM(LARGE, batches),
+    TERM(LARGE, wait),      TERM(LARGE, arms),          TERM(REAL, norm),          TERM(REAL, low),
+    TERM(REAL, high),       TERM(SIZE, shufflers)};
+#define COUNT(kind, name)                                                                                    \
+  { #name, kind, &web.counts.name }
 static const member counts[] = {COUNT(SIZE, open),     COUNT(SIZE, waiting), COUNT(LARGE, delivered),
                                 COUNT(LARGE, refused), COUNT(LARGE, late),   COUNT(LARGE, dropped)};
 
@@ -203,7 +205,8 @@ static const member counts[] = {COUNT(SIZE, open),     COUNT(SIZE, waiting), COU
  * campaign yet. */
 static const member *member_at(int of_counts, size_t i) {
   if (of_counts && web.queue) web.counts = faro_queue_count(web.queue);
-  const bool known = of_counts ? web.queue != NULL : web.client && faro_client_terms_of(web.client, &web.terms);
+  const bool known =
+      of_counts ? web.queue != NULL : web.client && faro_client_terms_of(web.client, &web.terms);
   const size_t size = of_counts ? sizeof counts / sizeof *counts : sizeof terms / sizeof *terms;
   return known && i < size ? &(of_counts ? counts : terms)[i] : NULL;
 }

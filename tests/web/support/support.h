@@ -24,9 +24,9 @@ struct CMUnitTest {
   const char *name;
   void (*run)(void **state);
 };
-#define cmocka_unit_test(function) {#function, function}
-#define cmocka_run_group_tests(tests, setup, teardown)                                                       \
-  run_all(tests, sizeof tests / sizeof *tests, setup)
+#define cmocka_unit_test(function)                                                                           \
+  { #function, function }
+#define cmocka_run_group_tests(tests, setup, teardown) run_all(tests, sizeof tests / sizeof *tests, setup)
 
 static int run_all(const struct CMUnitTest *tests, size_t count, int (*setup)(void **state)) {
   if (setup(NULL) != 0) return 1;
