@@ -52,6 +52,7 @@ struct faro_intake {
   atomic_uint_fast64_t posts[FARO_STATUS_CLASSES]; /* posts with such reports, by the class of their answer */
   _Atomic(faro_metric *) answers[FARO_STATUS_CLASSES]; /* the server's counters for these */
   pthread_mutex_t store;                               /* guards the spool */
+  atomic_bool wanted;                                  /* the writer waits for the store */
   pthread_mutex_t mutex;                               /* guards the members below, up to `state` */
   pthread_cond_t work, closed;
   post *first, **last;
@@ -61,6 +62,8 @@ struct faro_intake {
   faro_spool_state state;
   faro_metric *batches, *waiting, *failures;
   faro_tallies tallies; /* the writer's */
+  uint64_t counted;     /* the writer's: closed batches that are in the metrics */
+  uint64_t reports;     /* the writer's: and their reports, if the spool is shared */
   double verify_at;     /* the writer's: when the file is read anew */
   double probe_at;      /* the writer's: not before this is the disk tried again */
 };
@@ -83,10 +86,6 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   if (report.shuffler != in->shuffler) return;
   faro_token_hash(report.token, entry->hash);
   sodium_memzero(report.token, sizeof report.token);
-  entry->verdict = FARO_VERDICT_TOKEN;
-  if (!faro_spool_knows(in->spool, entry->hash)) return;
-  entry->verdict = FARO_VERDICT_LIMITED;
-  if (faro_limiter_over(in->refusals, entry->hash, FARO_HASH_BYTES, 0)) return;
   entry->verdict = FARO_VERDICT_ACCEPTED;
   entry->version = report.version;
   entry->sequence = report.sequence;
@@ -96,9 +95,13 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
 /* Whether any report is left for the writer to judge. */
 static bool read_entries(const faro_intake *in, const unsigned char *body, post *p) {
   bool any = false;
+  for (size_t i = 0; i < p->count; i++) read_entry(in, body + i * in->frame, &p->entry[i]);
+  faro_spool_admit(in->spool, p->entry, p->count);
   for (size_t i = 0; i < p->count; i++) {
-    read_entry(in, body + i * in->frame, &p->entry[i]);
-    any = any || p->entry[i].verdict == FARO_VERDICT_ACCEPTED;
+    faro_spool_entry *e = &p->entry[i];
+    if (e->verdict != FARO_VERDICT_ACCEPTED) continue;
+    if (faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 0)) e->verdict = FARO_VERDICT_LIMITED;
+    else any = true;
   }
   return any;
 }
@@ -286,19 +289,27 @@ static uint64_t reports_in(const faro_intake *in, uint64_t from, uint64_t to) {
   return reports;
 }
 
-/* Publishes the state of the spool, and whether the last write succeeded. Call it under the store's
- * lock. Only the writer closes batches. */
-static void tell(faro_intake *in, bool writes) {
+/* Counts the batches that were closed since the last time. Only the writer may: the tallies are
+ * its own. Call it under the mutex. */
+static void count_closed(faro_intake *in, const faro_spool_state *state) {
+  if (state->closed <= in->counted) return;
+  const uint64_t reports =
+      state->shared ? state->reports - in->reports : reports_in(in, in->counted, state->closed);
+  faro_metric_add(in->batches, state->closed - in->counted);
+  take_limited(in);
+  faro_tallies_settle(&in->tallies, reports);
+  faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state->number - 1, "reports",
+           (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state->number - 1));
+  in->counted = state->closed;
+  in->reports = state->reports;
+}
+
+/* Publishes the state of the spool, and whether the last write succeeded. `writer`: this is the
+ * writer's thread. Call it under the store's lock. */
+static void tell(faro_intake *in, bool writes, bool writer) {
   const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
-  if (state.number > in->state.number) {
-    const uint64_t reports = reports_in(in, in->state.number, state.number);
-    faro_metric_add(in->batches, state.number - in->state.number);
-    take_limited(in);
-    faro_tallies_settle(&in->tallies, reports);
-    faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
-             (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state.number - 1));
-  }
+  if (writer) count_closed(in, &state);
   in->state = state;
   in->writes = writes;
   if (!writes) pthread_cond_signal(&in->work); /* the writer tries the disk from now on */
@@ -316,13 +327,15 @@ static bool could_write(faro_intake *in) {
 
 static void write_and_answer(faro_intake *in, post *group) {
   faro_error error = {0};
+  atomic_store(&in->wanted, true);
   pthread_mutex_lock(&in->store);
+  atomic_store(&in->wanted, false);
   bool any = false;
   post *open = NULL;
   const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
-  if (written) time_posts(in, group, open);      /* shown with the batch that just closed */
-  tell(in, written && (any || could_write(in))); /* refusals do not write to the disk */
-  if (written) time_posts(in, open, NULL);       /* they belong to the open batch */
+  if (written) time_posts(in, group, open);            /* shown with the batch that just closed */
+  tell(in, written && (any || could_write(in)), true); /* refusals do not write to the disk */
+  if (written) time_posts(in, open, NULL);             /* they belong to the open batch */
   const bool over = faro_spool_snapshot(in->spool).over;
   pthread_mutex_unlock(&in->store);
   if (!written) {
@@ -343,10 +356,17 @@ static void probe(faro_intake *in) {
   if (could_write(in) || faro_clock() < in->probe_at) return;
   pthread_mutex_lock(&in->store);
   const bool writes = faro_spool_probe(in->spool, &error) == FARO_OK;
-  tell(in, writes);
+  tell(in, writes, true);
   pthread_mutex_unlock(&in->store);
   in->probe_at = faro_clock() + PROBE;
   if (writes) faro_log(FARO_LOG_INFO, "recovered", NULL);
+}
+
+/* Counts batches that another thread has closed, in a spool that is shared. */
+static void count_others(faro_intake *in) {
+  pthread_mutex_lock(&in->mutex);
+  count_closed(in, &in->state);
+  pthread_mutex_unlock(&in->mutex);
 }
 
 /* Looks for damage now and then. */
@@ -362,6 +382,7 @@ static void *write_all(void *context) {
   for (post *group = NULL; take_group(in, &group);) {
     if (group) write_and_answer(in, group);
     probe(in);
+    count_others(in);
     take_limited(in);
     faro_tallies_look(&in->tallies, faro_clock());
     verify(in);
@@ -377,21 +398,25 @@ static void retry_purge(faro_intake *in) {
   if (!faro_spool_snapshot(in->spool).needs_purge) return;
   faro_error error = {0};
   if (faro_spool_retry_purge(in->spool, &error) != FARO_OK) faro_log_error("log-not-emptied", &error);
-  else tell(in, could_write(in));
+  else tell(in, could_write(in), false);
 }
 
-/* Folds the clients of the batch that has closed. The writer gets the store between two steps, for
- * as long as a step takes. */
+/* A mutex is not fair: a writer that waits for the store must get it before we take it again. */
+static void give_way(faro_intake *in) {
+  while (atomic_load(&in->wanted)) faro_sleep(1e-4);
+}
+
+/* Folds the clients of the batch that has closed. Between two steps the writer gets the store, for
+ * a group of reports. */
 static faro_status fold_all(faro_intake *in, faro_error *error) {
   faro_status status = FARO_OK;
   for (bool more = true; more && status == FARO_OK;) {
+    give_way(in);
     pthread_mutex_lock(&in->store);
-    const double start = faro_clock();
     status = faro_spool_fold(in->spool, error);
     more = faro_spool_snapshot(in->spool).unfolded;
-    if (status != FARO_OK) tell(in, false);
+    if (status != FARO_OK) tell(in, false, false);
     pthread_mutex_unlock(&in->store);
-    if (more) faro_sleep(faro_clock() - start);
   }
   return status;
 }
@@ -403,7 +428,7 @@ static void tell_others(faro_intake *in) {
   const bool same =
       now.number == in->state.number && now.held == in->state.held && now.waiting == in->state.waiting;
   pthread_mutex_unlock(&in->mutex);
-  if (!same) tell(in, could_write(in));
+  if (!same) tell(in, could_write(in), false);
 }
 
 faro_status faro_intake_next(faro_intake *in, double seconds, faro_batch *batch, faro_error *error) {
@@ -427,7 +452,7 @@ faro_status faro_intake_follow(faro_intake *in, const faro_plan_row *row, const 
                                faro_error *error) {
   pthread_mutex_lock(&in->store);
   const faro_status status = faro_spool_follow(in->spool, row, document, length, error);
-  tell(in, could_write(in));
+  tell(in, could_write(in), false);
   pthread_mutex_unlock(&in->store);
   return status;
 }
@@ -448,7 +473,7 @@ void faro_intake_wipe(faro_intake *in, faro_batch *batch) { faro_spool_wipe(in->
 faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *error) {
   pthread_mutex_lock(&in->store);
   const faro_status status = faro_spool_forget(in->spool, number, error);
-  tell(in, status == FARO_OK);
+  tell(in, status == FARO_OK, false);
   pthread_mutex_unlock(&in->store);
   return status;
 }
@@ -508,8 +533,8 @@ faro_status faro_intake_create(faro_intake **intake, faro_spool *spool, const fa
   pthread_cond_init(&in->work, NULL);
   pthread_cond_init(&in->closed, NULL);
   enter_metrics(in, metrics);
-  in->state = faro_spool_snapshot(spool);
-  tell(in, true);
+  in->counted = faro_spool_snapshot(spool).closed;
+  tell(in, true, true);
   in->logged = faro_log_campaign_now();
   if (pthread_create(&in->writer, NULL, write_all, in) != 0) {
     in->spool = NULL; /* it stays with the caller */

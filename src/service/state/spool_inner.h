@@ -2,13 +2,13 @@
 #ifndef FARO_SERVICE_STATE_SPOOL_INNER_H
 #define FARO_SERVICE_STATE_SPOOL_INNER_H
 
+#include "service/state/counts.h"
 #include "service/state/database.h"
 #include "service/state/roster.h"
 #include "service/state/spool.h"
 
 typedef enum spool_sql {
-  FIND_CLIENT,
-  FIND_OPEN,
+  FIND_MARK,
   ENTER_OPEN,
   FOLD_END,
   FOLD_ENTER,
@@ -34,10 +34,16 @@ typedef struct spool_live {
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_live;
 
+/* How to take back a report of the group. */
+typedef struct spool_undo {
+  unsigned char hash[FARO_HASH_BYTES];
+  uint64_t sequence; /* the client's last one before */
+} spool_undo;
+
 /* Where a spool keeps what it holds: functions of spool.h that are not the same everywhere, with
  * the same contracts. They are required unless they are marked. */
 typedef struct faro_spool_kind {
-  /* Restores the open batch. The members that the campaign determines are set. */
+  /* Restores the open batch. The roster and the members that the campaign determines are set. */
   faro_status (*open)(faro_spool *spool, const faro_spool_params *params, faro_error *error);
   void (*close)(faro_spool *spool); /* optional: frees what only this kind has */
   faro_status (*begin)(faro_spool *spool, faro_error *error);
@@ -63,10 +69,17 @@ struct faro_spool {
   size_t shuffler;
   faro_secure_rng *secure;
   faro_roster *roster;
+  faro_counts *clients; /* what each has sent in all batches, with the open one */
+  faro_counts *members; /* the same in the open batch; only `used` counts */
+  bool stale;           /* the members are to be loaded again */
+  spool_undo *undo;     /* the reports of the group, `undos` of them */
+  size_t undos, undo_room;
   uint64_t u;                        /* campaign batches in one batch */
   uint64_t most;                     /* M0: reports of a client in all */
   size_t entries;                    /* BITS only: number of totals */
   size_t body;                       /* bytes of a report's body */
+  bool shared;                       /* with other processes */
+  uint64_t closed, reports;          /* shared: batches that this one has closed, and their reports */
   spool_live now, before;            /* before: at the start of the group */
   bool changed;                      /* a report of the group was accepted */
   unsigned char *ones, *ones_before; /* totals as they are sent, 8 bytes each */
@@ -88,5 +101,8 @@ faro_status faro_spool_sqlite_open(faro_spool *spool, const faro_spool_params *p
 /* Runs a query that gives one number. */
 faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value,
                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Loads who is in the open batch. */
+faro_status faro_spool_load_members(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

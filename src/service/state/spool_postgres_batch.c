@@ -110,9 +110,14 @@ faro_status faro_spool_pg_close_batch(faro_spool *s, faro_error *error) {
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock($1)", "i", p->lock);
   if (status == FARO_OK) status = faro_spool_pg_look(s, error);
-  const bool full = status == FARO_OK && p->left == 0 && !faro_spool_snapshot(s).over;
+  const faro_spool_state state = faro_spool_snapshot(s);
+  const bool full = status == FARO_OK && p->left == 0 && !state.over;
   if (full) status = close_whole(s, &closed, error);
   if (status == FARO_OK && closed) status = faro_postgres_commit(p->link, error);
+  if (status == FARO_OK && closed) {
+    s->closed++;
+    s->reports += state.size;
+  }
   faro_postgres_rollback(p->link);
   const faro_status looked = faro_spool_pg_look(s, status == FARO_OK ? error : NULL);
   return status == FARO_OK ? looked : status;

@@ -96,6 +96,7 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   spool_postgres *p = calloc(1, sizeof *p);
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
   s->postgres = p;
+  s->shared = true;
   p->lock = lock_of(s, 'c');
   p->leader = lock_of(s, 'l');
   memcpy(p->seal.campaign, s->campaign->digest, sizeof p->seal.campaign);
