@@ -430,8 +430,9 @@ static void read_key(const world *w, size_t front, unsigned char key[static FARO
   sqlite3_close(handle);
 }
 
-/* The body of a report, and the key of its batch, are nowhere when the batch was released. The same
- * bytes are found if they are stored in the same way without a seal: so the search can find them. */
+/* The body of a report, and the key of its batch, are nowhere when the batch was released. The
+ * same bytes are found if they are stored in the same way without a seal: so the search can find
+ * them. */
 static void test_postgres__nothing_readable_of_a_released_batch_remains(void **state) {
   (void)state;
   slow_test();

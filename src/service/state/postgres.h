@@ -28,9 +28,9 @@ void faro_postgres_rollback(faro_postgres *postgres); /* if a transaction is ope
 /* Whether the last failure may go away if the transaction is run again at once. */
 bool faro_postgres_collided(const faro_postgres *postgres);
 
-/* Runs a statement with parameters $1, $2 ... Formats: i int64_t, t const char *, b const void * and
- * size_t; arrays: I const int64_t * and size_t count, B const void *, size_t bytes of each, size_t
- * count. Give *rows to PQclear if it is not NULL. */
+/* Runs a statement with parameters $1, $2 ... Formats: i int64_t, t const char *, b const void *
+ * and size_t; arrays: I const int64_t * and size_t count, B const void *, size_t bytes of each,
+ * size_t count. Give *rows to PQclear if it is not NULL. */
 faro_status faro_postgres_ask(faro_postgres *postgres, PGresult **rows, faro_error *error, const char *sql,
                               const char *format, ...) FARO_WARN_UNUSED;
 /* The same for a statement without rows. */

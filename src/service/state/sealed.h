@@ -1,10 +1,10 @@
 /* sealed: bytes that wait in a place that does not forget, such as a database's log, sealed to the
  * keys of one batch. When the keys are wiped, what remains there is noise.
  *
- * Each process that may close the batch (a keeper) makes a key pair for it, and publishes the public
- * half. The bytes are encrypted with a key of their own (XChaCha20-Poly1305), and that key is sealed
- * to each keeper (X25519, as crypto_box_seal does): any one of them can open it, and a process that
- * only writes keeps no secret.
+ * Each process that may close the batch (a keeper) makes a key pair for it, and publishes the
+ * public half. The bytes are encrypted with a key of their own (XChaCha20-Poly1305), and that key
+ * is sealed to each keeper (X25519, as crypto_box_seal does): any one of them can open it, and a
+ * process that only writes keeps no secret.
  *
  *   keepers, 4 bytes; for each: 16 bytes of the hash of its key, 80 bytes of the sealed key; nonce;
  *   ciphertext */

@@ -12,22 +12,22 @@
  *   outbox   closed batches, sealed, until they are acknowledged
  *
  * Each batch has exactly its size. A group takes as much room as it has reports, in its own
- * transaction: a row of `room` is locked by one group, and others skip it, so front-ends do not wait
- * for one another. A report that finds no room is told to come again. A client has one row, which a
- * group changes only if it is as it was read, so no two front-ends can accept the same report, or two
- * of one client in a batch.
+ * transaction: a row of `room` is locked by one group, and others skip it, so front-ends do not
+ * wait for one another. A report that finds no room is told to come again. A client has one row,
+ * which a group changes only if it is as it was read, so no two front-ends can accept the same
+ * report, or two of one client in a batch.
  *
- * Groups hold an advisory lock that they share; closing takes it alone, so it sees whole groups and
- * no other closing. In one transaction it takes all groups of the full batch, puts the batch into the
- * outbox and opens the next one. The front-end that filled a batch closes it; if it cannot, any other
- * one does. One front-end, which holds another advisory lock, hands batches over. If it is lost, the
- * lock goes to the next one. A batch that both have sent is recognized by the analyzer: it is sealed
- * in the outbox with its order.
+ * Groups hold an advisory lock that they share; closing takes it alone, so it sees whole groups
+ * and no other closing. In one transaction it takes all groups of the full batch, puts the batch
+ * into the outbox and opens the next one. The front-end that filled a batch closes it; if it
+ * cannot, any other one does. One front-end, which holds another advisory lock, hands batches
+ * over. If it is lost, the lock goes to the next one. A batch that both have sent is recognized by
+ * the analyzer: it is sealed in the outbox with its order.
  *
- * The server keeps a log, so everything that depends on reports is sealed to keys of the batch that
- * are not in the database but in a file of each front-end (batch_keys.h). A key is wiped when its
- * batch was released. Then what the server, its log, its replicas and its backups hold of the batch
- * is noise. They do show which clients have sent to which batch, and when.
+ * The server keeps a log, so everything that depends on reports is sealed to keys of the batch
+ * that are not in the database but in a file of each front-end (batch_keys.h). A key is wiped when
+ * its batch was released. Then what the server, its log, its replicas and its backups hold of the
+ * batch is noise. They do show which clients have sent to which batch, and when.
  *
  * There are no marks: the front-ends share no key for them. So other bytes under a number that was
  * used get "accepted before", also while the batch is open. */
