@@ -27,7 +27,8 @@ typedef struct faro_sealed_as {
   uint64_t part; /* what part of a batch it is */
 } faro_sealed_as;
 
-/* Seals to 1 .. FARO_KEEPERS_MAX keepers, whose keys follow one another. The caller frees *sealed. */
+/* Seals to 1 .. FARO_KEEPERS_MAX keepers, whose keys follow one another. The caller frees
+ * *sealed. */
 faro_status faro_sealed_write(const faro_sealed_as *as, const unsigned char *keepers, size_t count,
                               const void *bytes, size_t length, unsigned char **sealed, size_t *size,
                               faro_error *error) FARO_WARN_UNUSED;

@@ -193,7 +193,8 @@ faro_status faro_spool_pg_next(faro_spool *s, faro_batch *batch, faro_error *err
   return status;
 }
 
-/* The batch is gone for all front-ends when the transaction is over. Each wipes its own key then. */
+/* The batch is gone for all front-ends when the transaction is over. Each wipes its own key
+ * then. */
 faro_status faro_spool_pg_forget(faro_spool *s, uint64_t number, faro_error *error) {
   faro_postgres *link = s->postgres->link;
   faro_status status = faro_spool_pg_ready(s, error);

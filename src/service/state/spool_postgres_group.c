@@ -285,7 +285,8 @@ static faro_status try_all(faro_spool *s, group *g, faro_error *error) {
   return faro_fail(error, FARO_SYSTEM, "other front-ends have changed the same clients %d times", ATTEMPTS);
 }
 
-/* After the group was kept, nothing may fail: what is not done now is done by faro_spool_pg_next. */
+/* After the group was kept, nothing may fail: what is not done now is done by
+ * faro_spool_pg_next. */
 static void close_if_full(faro_spool *s) {
   faro_error error = {0};
   faro_status status = faro_spool_pg_look(s, &error);
