@@ -1,8 +1,8 @@
 /* Faults with real processes. In each run an analyzer and its shufflers serve a small campaign to
- * its end, of one of all learners, in phases and in rounds too, while clients report and something goes wrong at random moments: a role is killed or
- * stopped and started again, lines are cut, a disk is full for a while, a state is put back to an
- * old copy, deleted, or taken away under a running role, a clock is set, an address or a key
- * changes.
+ * its end, some of them in phases or in rounds, while clients report and something goes wrong at
+ * random moments: a role is killed or stopped and started again, lines are cut, a disk is full for
+ * a while, a state is put back to an old copy, deleted, or taken away under a running role, a clock
+ * is set, an address or a key changes.
  *
  * At the end nothing that was acknowledged may be missing or counted twice: the released totals are
  * the sums of the acknowledged reports, entry by entry, and a release in this process that is fed
