@@ -12,7 +12,6 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/finite.h"
 #include "base/text.h"
@@ -83,7 +82,7 @@ faro_status faro_queue_open(faro_queue **queue, const faro_queue_params *params,
 void faro_queue_close(faro_queue *queue) {
   if (!queue) return;
   faro_queue_clear(queue);
-  if (queue->lock >= 0) close(queue->lock);
+  faro_queue_unlock(queue);
   free(queue->path);
   sodium_memzero(queue, sizeof *queue);
   free(queue);

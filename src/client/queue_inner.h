@@ -110,11 +110,12 @@ faro_status faro_queue_follow(faro_queue *queue, faro_client *client, faro_error
 /* Makes the report of the client's plan, if all its rewards are in, and saves it. */
 faro_status faro_queue_make_plan(faro_queue *queue, faro_client *client, faro_error *error) FARO_WARN_UNUSED;
 
-/* The file. */
+/* The file (queue_disk.c; in a browser web/src/place.c). */
 faro_status faro_queue_load(faro_queue *queue, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_queue_store(const faro_queue *queue, faro_error *error) FARO_WARN_UNUSED;
 /* Two processes would use a sequence number twice. The lock is not on the file itself, because
  * storing replaces that file. */
 faro_status faro_queue_lock(faro_queue *queue, faro_error *error) FARO_WARN_UNUSED;
+void faro_queue_unlock(faro_queue *queue); /* does nothing if it is not locked */
 
 #endif
