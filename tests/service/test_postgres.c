@@ -23,6 +23,13 @@
 
 enum { FRONTS = 3, BODY_MAX = 512 };
 
+/* For slow tests, in a build with libpq. */
+#define server_test()                                                                                        \
+  do {                                                                                                       \
+    slow_test();                                                                                             \
+    if (faro_spool_database_check("postgresql://", NULL) != FARO_OK) skip();                                 \
+  } while (0)
+
 typedef struct world {
   char folder[64], server[96], url[400], hashes[96];
   faro_campaign campaign;
@@ -108,7 +115,7 @@ static size_t body_size(const world *w) { return faro_wire_report_size(&w->campa
  * over, and if it is gone, the next one. */
 static void test_postgres__front_ends_fill_one_batch(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   world w;
   faro_spool *front[FRONTS] = {0};
   begin(&w, "shuffle-gaussian", 10, 6, 3);
@@ -150,7 +157,7 @@ static void test_postgres__front_ends_fill_one_batch(void **state) {
 /* Totals of groups add up to those of the reports. */
 static void test_postgres__adds_up_counts(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   enum { B = 40 };
   world w;
   faro_spool *front[2] = {0};
@@ -359,19 +366,19 @@ static void play(harm_done harm, bool replica) {
 
 static void test_postgres__nothing_is_lost_or_doubled_if_front_ends_are_killed(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   play(no_harm, false);
 }
 
 static void test_postgres__nothing_is_lost_or_doubled_if_the_server_is_killed(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   play(kill_server, false);
 }
 
 static void test_postgres__nothing_is_lost_or_doubled_if_a_replica_takes_over(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   play(lose_server, true);
 }
 
@@ -435,7 +442,7 @@ static void read_key(const world *w, size_t front, unsigned char key[static FARO
  * them. */
 static void test_postgres__nothing_readable_of_a_released_batch_remains(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   enum { B = 8 };
   static const char plain[] = "plaintext of one client";
   world w;
@@ -473,7 +480,7 @@ static void test_postgres__nothing_readable_of_a_released_batch_remains(void **s
 /* An old copy of the database would let clients send again. */
 static void test_postgres__an_old_copy_of_the_database_is_refused(void **state) {
   (void)state;
-  slow_test();
+  server_test();
   world w;
   faro_spool *spool = NULL;
   faro_batch batch;
