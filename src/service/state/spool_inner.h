@@ -1,4 +1,5 @@
-/* spool_inner: what spool.c and spool_open.c share: the state of a spool, and its statements. */
+/* spool_inner: what spool.c, spool_join.c and spool_open.c share: the state of a spool, and its
+ * statements. */
 #ifndef FARO_SERVICE_STATE_SPOOL_INNER_H
 #define FARO_SERVICE_STATE_SPOOL_INNER_H
 
@@ -21,6 +22,11 @@ typedef enum spool_sql {
   FIRST_OUTBOX,
   DROP_OUTBOX,
   ENTER_PLAN,
+  ENTER_PORTION,
+  FIND_PORTION,
+  OPEN_PORTIONS,
+  EMPTY_PORTIONS,
+  DROP_PORTIONS,
   SQLS
 } spool_sql;
 
@@ -39,19 +45,30 @@ struct faro_spool {
   sqlite3_stmt *sql[SQLS];
   const faro_campaign *campaign;
   size_t shuffler;
+  faro_spool_part part;
   faro_secure_rng *secure;
-  faro_roster *roster;
-  uint64_t u;                        /* campaign batches in one batch */
-  uint64_t most;                     /* M0: reports of a client in all */
-  size_t entries;                    /* BITS only: number of totals */
-  size_t body;                       /* bytes of a report's body */
-  spool_live now, before;            /* before: at the start of the group */
-  bool changed;                      /* a report of the group was accepted */
-  unsigned char *ones, *ones_before; /* totals as they are sent, 8 bytes each */
+  faro_roster *roster;                /* NULL at a joiner */
+  uint64_t u;                         /* campaign batches in one batch */
+  uint64_t most;                      /* M0: reports of a client in all */
+  size_t entries;                     /* BITS only: number of totals */
+  size_t body;                        /* bytes of a report's body */
+  spool_live now, before;             /* before: at the start of the group */
+  bool changed;                       /* a report of the group was accepted */
+  unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */
+  uint64_t next[FARO_COLLECTORS_MAX]; /* a joiner's: the portion that is expected of each collector */
 };
+
+/* Reports in the portions of the open batch. */
+#define FARO_SPOOL_PORTIONS_HELD                                                                             \
+  "SELECT coalesce(sum(count), 0) FROM portions WHERE number = (SELECT number FROM meta)"
 
 /* Runs a query that gives one number. */
 faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value,
                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Moves the joined batch, or what was collected, to the outbox; `now` is the next one. Call it in a
+ * transaction. */
+faro_status faro_spool_put_out(faro_spool *spool, uint64_t size, const unsigned char *payload, size_t length,
+                               bool unfolded, faro_error *error) FARO_WARN_UNUSED;
 
 #endif
