@@ -265,6 +265,7 @@ static faro_status start_follow(role *r, faro_error *error) {
 }
 
 static faro_status start(role *r, faro_error *error) {
+  static const char *const shared[] = {"/v1/reports", "/v1/collectors", NULL};
   const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
                                      .stopping = faro_process_ending};
   const bool joins = faro_shuffler_is_joiner(r->settings);
@@ -274,6 +275,7 @@ static faro_status start(role *r, faro_error *error) {
                                      .context = r,
                                      .healthy = is_well,
                                      .metrics = r->metrics,
+                                     .shared = shared,
                                      .bare = !faro_http_open(&r->settings->http)};
   r->operators = (faro_http_service){.context = r, .healthy = is_well, .metrics = r->metrics};
   faro_sent fresh = {0};

@@ -40,7 +40,26 @@ typedef struct spool_live {
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_live;
 
+/* Where a spool keeps what it holds: functions of spool.h that are not the same everywhere, with
+ * the same contracts. All but `close` are required. */
+typedef struct faro_spool_kind {
+  /* Restores the open batch. The members that the campaign determines are set. */
+  faro_status (*open)(faro_spool *spool, const faro_spool_params *params, faro_error *error);
+  void (*close)(faro_spool *spool); /* optional: frees what only this kind has */
+  faro_status (*begin)(faro_spool *spool, faro_error *error);
+  faro_status (*accept)(faro_spool *spool, faro_spool_entry *entry, faro_error *error);
+  faro_status (*commit)(faro_spool *spool, faro_error *error);
+  faro_status (*follow)(faro_spool *spool, const faro_plan_row *row, const char *document, size_t length,
+                        faro_error *error);
+  faro_status (*next)(faro_spool *spool, faro_batch *batch, faro_error *error);
+  faro_status (*forget)(faro_spool *spool, uint64_t number, faro_error *error);
+  faro_status (*probe)(faro_spool *spool, faro_error *error);
+} faro_spool_kind;
+
+extern const faro_spool_kind faro_spool_sqlite;
+
 struct faro_spool {
+  const faro_spool_kind *kind;
   faro_database *database;
   sqlite3_stmt *sql[SQLS];
   const faro_campaign *campaign;
@@ -57,6 +76,9 @@ struct faro_spool {
   unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */
   uint64_t next[FARO_COLLECTORS_MAX]; /* a joiner's: the portion that is expected of each collector */
 };
+
+faro_status faro_spool_sqlite_open(faro_spool *spool, const faro_spool_params *params,
+                                   faro_error *error) FARO_WARN_UNUSED;
 
 /* Reports in the portions of the open batch. */
 #define FARO_SPOOL_PORTIONS_HELD                                                                             \
