@@ -15,8 +15,9 @@ static const char notice_magic[MAGIC] = {'F', 'R', 'Q', '1'}; /* signed before a
 static const char mark_word[] = "faro-portion-mark-1";
 static const char collectors_word[] = "faro-collectors-1";
 
+/* By the last bytes: those who look for clients do it by the first ones. */
 size_t faro_collector_of(const unsigned char hash[static FARO_HASH_BYTES], size_t collectors) {
-  return (size_t)(faro_load64(hash) % collectors);
+  return (size_t)(faro_load64(hash + FARO_HASH_BYTES - 8) % collectors);
 }
 
 uint64_t faro_portion_size(uint64_t batch, size_t collector, size_t collectors) {

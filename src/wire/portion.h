@@ -34,10 +34,10 @@ enum {
   FARO_PORTION_DIGITS = 2 * (FARO_PORTION_HEAD + FARO_SIGNATURE_BYTES)
 };
 
-/* The collector of a client, by the hash of its token. */
+/* The collector of a client: the last 8 bytes of the hash of its token, little-endian, mod n. */
 size_t faro_collector_of(const unsigned char hash[static FARO_HASH_BYTES], size_t collectors);
-/* Reports in the portion of a batch: the n-th part of them, and one more for the first collectors if
- * that is not a whole number. */
+/* Reports in the portion of a batch: the n-th part of them, and one more for the first collectors
+ * if that is not a whole number. */
 uint64_t faro_portion_size(uint64_t batch, size_t collector, size_t collectors);
 /* Whether the shuffler's batches can be collected in so many portions: they must be large enough,
  * and known in advance. */

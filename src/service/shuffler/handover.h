@@ -18,8 +18,8 @@ typedef struct faro_handover {
 
 /* Bytes of the frame of a batch, or portion, of this many reports. */
 size_t faro_handover_bytes(const faro_handover *handover, uint64_t count);
-/* Makes the frame, posts it once and wipes it. `frame` has room for faro_handover_bytes. The results
- * are those of faro_send_post. */
+/* Makes the frame, posts it once and wipes it. `frame` has room for faro_handover_bytes. The
+ * results are those of faro_send_post. */
 faro_status faro_handover_post(const faro_handover *handover, const faro_batch *batch, unsigned char *frame,
                                faro_sent *sent, faro_error *error) FARO_WARN_UNUSED;
 /* Who takes them, for messages: "analyzer" or "joiner". */

@@ -1,6 +1,7 @@
 /* spool_join: the spool of a joiner. Portions wait in their table until all of a batch are there.
  * In the transaction that keeps the last one they become a batch: counts are added up, bodies are
- * permuted all together. So a batch is joined once, and has the same bytes however often it is sent.
+ * permuted all together. So a batch is joined once, and has the same bytes however often it is
+ * sent.
  *
  * Of the last portion of each collector a row stays, without the body: a collector that did not get
  * the answer sends it again. */

@@ -947,10 +947,11 @@ static void test_client__finds_its_collector_by_the_shufflers_list(void **state)
   assert_int_equal(give_list(client, list_of(&c, 0, 4, here, &shuffler), &why), FARO_OK);
   crypto_generichash(hash, sizeof hash, token, sizeof token, NULL, 0); /* by another way than the code */
   uint64_t number = 0;
-  for (size_t i = 8; i-- > 0;) number = number << 8 | hash[i];
+  for (size_t i = 16; i-- > 8;) number = number << 8 | hash[i];
   snprintf(expected, sizeof expected, "http://127.0.0.1:820%d/v1/reports", (int)(number % 4));
   assert_string_equal(faro_client_target(client, 0), expected);
-  /* Not the analyzer's, of another campaign or shuffler, of another length, or where it may not send. */
+  /* Not the analyzer's, of another campaign or shuffler, of another length, or where it may not
+   * send. */
   assert_int_equal(give_list(client, list_of(&c, 0, 4, there, &analyzer), &why), FARO_INVALID);
   assert_int_equal(give_list(client, list_of(&other, 0, 4, there, &shuffler), &why), FARO_FOREIGN);
   assert_int_equal(give_list(client, list_of(&c, 1, 4, there, &shuffler), &why), FARO_INVALID);
