@@ -1064,8 +1064,8 @@ static void test_analyzer__a_trusted_analyzer_does_not_toss_its_coins_again(void
   noise_is_drawn_once("central-bits");
 }
 
-/* What everybody may ask for is computed once for each policy: rows that vanish from the database are
- * still there in the answer, until the next batch. */
+/* What everybody may ask for is computed once for each policy: a row that is changed in the
+ * database is seen after the next batch only. */
 static void test_analyzer__the_ledger_is_computed_once_per_version(void **state) {
   (void)state;
   trial t;

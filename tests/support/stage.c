@@ -304,7 +304,7 @@ double stage_metric(stage *s, size_t index, const char *name) {
   give_up("no such metric", name);
 }
 
-/* Which pieces may begin with these two bytes: so that memory is read once, however many there are. */
+/* `begins` says with which two bytes pieces begin, so that memory is read once for all of them. */
 static size_t count_pieces(const unsigned char *all, size_t size, const unsigned char *pieces, size_t count,
                            size_t length) {
   static bool begins[1 << 16];

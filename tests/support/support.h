@@ -25,7 +25,7 @@
   do {                                                                                                       \
     if (!getenv("FARO_SLOW_TESTS")) skip();                                                                  \
   } while (0)
-/* The same unless FARO_CHECK_TESTS is set, too: `make check-all` runs it, also under the sanitizers. */
+/* The same, but FARO_CHECK_TESTS is enough: `make check-all` runs it, also under the sanitizers. */
 #define check_test()                                                                                         \
   do {                                                                                                       \
     if (!getenv("FARO_CHECK_TESTS")) slow_test();                                                            \
