@@ -1,6 +1,6 @@
 /* bench_report: what one report costs a shuffler, stage by stage, and how long the store is held at
- * once. In this process and in one thread, without HTTP, so other work on the machine changes little:
- * times are those of this thread's CPU.
+ * once. In this process and in one thread, without HTTP. Times are those of this thread's CPU, so
+ * other work on the machine changes little.
  *
  *     bench_report [CLIENTS BATCH]
  *
