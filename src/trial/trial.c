@@ -20,8 +20,8 @@
 #include "trial/trial_settings.h"
 
 const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]) {
-  (void)trial;
   if (role == 0) snprintf(name, 24, "analyzer");
+  else if (role >= trial->roles) snprintf(name, 24, "adder-%u", (unsigned)(role - trial->roles));
   else snprintf(name, 24, "shuffler-%u", (unsigned)(role - 1));
   return name;
 }
@@ -53,18 +53,24 @@ static faro_status save_key(const faro_trial *trial, size_t role, const faro_sig
   return status;
 }
 
-static faro_status make_keys(faro_trial *trial, faro_error *error) {
+static faro_status make_seal(const faro_trial *trial, size_t role, faro_seal_key *key, faro_error *error) {
   char path[FARO_TRIAL_PATH];
+  const faro_status status = faro_seal_key_make(key, error);
+  if (status != FARO_OK) return status;
+  return faro_key_save(faro_trial_file(trial, role, ".seal.secret", path), FARO_SEAL_SECRET, key->secret,
+                       FARO_KEY_BYTES, error);
+}
+
+static faro_status make_keys(faro_trial *trial, faro_error *error) {
   faro_status status = faro_sign_key_make(&trial->sign, error);
   if (status == FARO_OK) status = save_key(trial, 0, &trial->sign, error);
-  if (status == FARO_OK) status = faro_seal_key_make(&trial->seal, error);
-  if (status == FARO_OK)
-    status = faro_key_save(faro_trial_file(trial, 0, ".seal.secret", path), FARO_SEAL_SECRET,
-                           trial->seal.secret, FARO_KEY_BYTES, error);
-  for (size_t role = 1; role < trial->roles && status == FARO_OK; role++) {
+  if (status == FARO_OK) status = make_seal(trial, 0, &trial->seal, error);
+  for (size_t role = 1; role < trial->processes && status == FARO_OK; role++) {
     faro_sign_key key;
     status = faro_sign_key_make(&key, error);
     if (status == FARO_OK) status = save_key(trial, role, &key, error);
+    if (status == FARO_OK && role >= trial->roles)
+      status = make_seal(trial, role, &trial->adder[role - trial->roles], error);
     sodium_memzero(&key, sizeof key);
   }
   return status;
@@ -83,7 +89,7 @@ static faro_status make_tokens(faro_trial *trial, faro_error *error) {
 /* Ports first, then relays to them. Settings name the relays, so everything passes one. */
 static faro_status make_relays(faro_trial *trial, faro_error *error) {
   faro_status status = FARO_OK;
-  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++) {
+  for (size_t role = 0; role < trial->processes && status == FARO_OK; role++) {
     status = faro_port_hold(&trial->port[role], &trial->hold[role], error);
     if (status == FARO_OK)
       status = faro_relay_open(&trial->relay[role], trial->port[role], trial->params.keep, error);
@@ -140,15 +146,16 @@ static size_t roles_of(const faro_trial_params *params) {
 
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params, faro_error *error) {
   *trial = (faro_trial){.params = *params, .roles = roles_of(params)};
+  trial->processes = trial->roles + (params->split && trial->roles > 0 ? trial->roles - 1 : 0);
   for (size_t role = 0; role < FARO_TRIAL_ROLES; role++) trial->hold[role] = -1;
-  if (trial->roles == 0 || trial->roles > FARO_TRIAL_ROLES)
+  if (trial->roles == 0 || trial->processes > FARO_TRIAL_ROLES)
     return faro_fail(error, FARO_INVALID, "the release must be deployable (got %s)", params->release);
   if (mkdir(params->directory, 0700) != 0 && errno != EEXIST)
     return faro_fail(error, FARO_SYSTEM, "cannot create %s: %s", params->directory, strerror(errno));
   faro_status status = make_relays(trial, error);
   if (status == FARO_OK) status = make_keys(trial, error);
   if (status == FARO_OK) status = make_tokens(trial, error);
-  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
+  for (size_t role = 0; role < trial->processes && status == FARO_OK; role++)
     status = faro_trial_write_settings(trial, role, error);
   if (status == FARO_OK) status = check_campaign(trial, error);
   if (status != FARO_OK) faro_trial_destroy(trial);
@@ -156,7 +163,7 @@ faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params
 }
 
 void faro_trial_destroy(faro_trial *trial) {
-  for (size_t role = trial->roles; role-- > 0;) {
+  for (size_t role = trial->processes; role-- > 0;) {
     (void)faro_child_end(&trial->child[role], SIGTERM, 10);
     faro_relay_close(trial->relay[role]);
     if (trial->hold[role] >= 0) close(trial->hold[role]);
@@ -231,8 +238,11 @@ static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
 
 faro_status faro_trial_launch(faro_trial *trial, size_t role, faro_error *error) {
   char config[FARO_TRIAL_PATH], log[FARO_TRIAL_PATH];
-  const char *const argv[] = {trial->params.command, role == 0 ? "analyzer" : "shuffler", "--config",
-                              faro_trial_file(trial, role, ".yaml", config), NULL};
+  const char *const argv[] = {trial->params.command,
+                              role == 0             ? "analyzer"
+                              : role < trial->roles ? "shuffler"
+                                                    : "adder",
+                              "--config", faro_trial_file(trial, role, ".yaml", config), NULL};
   return faro_child_start(&trial->child[role], argv, faro_trial_file(trial, role, ".log", log), error);
 }
 
@@ -245,7 +255,7 @@ faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) 
 
 faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) {
   faro_status status = FARO_OK;
-  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
+  for (size_t role = 0; role < trial->processes && status == FARO_OK; role++)
     status = faro_trial_start(trial, role, error);
   return status;
 }

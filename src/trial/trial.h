@@ -22,6 +22,7 @@ typedef struct faro_trial_params {
   double growth;                    /* of batches; 0: 1 */
   uint64_t largest;                 /* batch, if they grow; 0: no bound */
   uint64_t shufflers;               /* concurrent-bits only */
+  bool split;                       /* counts are split: every shuffler has an adder */
   uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
   uint64_t wait;                    /* batches that a choice may wait; 0: for ever */
   double epsilon, delta, honest;
@@ -39,18 +40,21 @@ typedef struct faro_trial_params {
   uint64_t fits;
 } faro_trial_params;
 
-enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
+enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + 2 * FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
 
-/* Role 0 is the analyzer, role 1 + i is shuffler i. */
+/* Role 0 is the analyzer, role 1 + i is shuffler i. If counts are split, role `roles` + i is adder
+ * i. */
 typedef struct faro_trial {
   faro_trial_params params;
-  size_t roles;
+  size_t roles;     /* analyzer and shufflers */
+  size_t processes; /* and adders */
   uint16_t port[FARO_TRIAL_ROLES];
   int hold[FARO_TRIAL_ROLES]; /* of the ports; -1: none */
   faro_child child[FARO_TRIAL_ROLES];
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
   faro_seal_key seal;
+  faro_seal_key adder[FARO_SHUFFLERS_MAX]; /* sealing keys of the adders */
   /* What a shuffler has signed for its newest address and key, in hexadecimal; empty: they are
    * those of the campaign. */
   char consent[FARO_TRIAL_ROLES][2 * FARO_SIGNATURE_BYTES + 1];

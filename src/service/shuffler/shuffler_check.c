@@ -11,13 +11,27 @@
 #include "service/http/sender.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/state/spool.h"
+#include "wire/split.h"
+
+/* The campaign has the adder's keys; its address is between the shuffler and the adder. */
+static faro_status check_adder(const faro_campaign *campaign, const faro_shuffler_settings *settings,
+                               faro_error *error) {
+  const bool split = faro_campaign_is_split(campaign);
+  if (split == (*settings->adder != '\0')) return FARO_OK;
+  if (split)
+    return faro_fail(error, FARO_INVALID,
+                     "adder is required: campaign %s splits counts; give the adder's URL", campaign->id);
+  return faro_fail(error, FARO_INVALID,
+                   "adder must not be set: campaign %s does not split counts (got %.100s)", campaign->id,
+                   settings->adder);
+}
 
 faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
                                const faro_shuffler_settings *settings, size_t *index, faro_error *error) {
   for (size_t i = 0; i < campaign->shufflers; i++)
     if (memcmp(campaign->shuffler[i].key, key->public_key, FARO_KEY_BYTES) == 0) {
       *index = i;
-      return FARO_OK;
+      return check_adder(campaign, settings, error);
     }
   return faro_fail(error, FARO_INVALID,
                    "%s: no shuffler of campaign %s has this key (if it is a new one, the analyzer must have "

@@ -22,6 +22,7 @@ static const faro_field fields[] = {
     {"analyzer", FARO_FIELD_TEXT, AT(analyzer), .required = true, .help = "the analyzer's URL"},
     {"analyzer-key", FARO_FIELD_OTHER, AT(analyzer_key), .required = true, .read = faro_public_key_read,
      .allowed = FARO_PUBLIC_KEY_ALLOWED},
+    {"adder", FARO_FIELD_TEXT, AT(adder)},
 };
 
 static faro_status check_files(const faro_shuffler_settings *settings, faro_error *error) {
@@ -35,7 +36,7 @@ static faro_status check_files(const faro_shuffler_settings *settings, faro_erro
   return status;
 }
 
-static faro_status set_campaign_file(faro_shuffler_settings *settings, faro_error *error) {
+faro_status faro_shuffler_settings_file(faro_shuffler_settings *settings, faro_error *error) {
   const size_t room = sizeof settings->campaign;
   if (*settings->campaign != '\0') return FARO_OK;
   if (snprintf(settings->campaign, room, "%s.campaign", settings->state) < (int)room) return FARO_OK;
@@ -52,8 +53,10 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
   if (status == FARO_OK) status = faro_admin_check(&settings->http, &inner);
   if (status == FARO_OK)
     status = faro_url_check("analyzer", settings->analyzer, settings->http.insecure, &inner);
+  if (status == FARO_OK && *settings->adder)
+    status = faro_url_check("adder", settings->adder, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_files(settings, &inner);
-  if (status == FARO_OK) status = set_campaign_file(settings, &inner);
+  if (status == FARO_OK) status = faro_shuffler_settings_file(settings, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", path, inner.message);
   return status;
 }

@@ -15,10 +15,13 @@ typedef struct faro_shuffler_settings {
   char authority[FARO_FILE_MAX + 1]; /* certificates to trust for the analyzer; empty: the system's */
   char analyzer[FARO_URL_MAX + 1];
   unsigned char analyzer_key[FARO_KEY_BYTES];
+  char adder[FARO_URL_MAX + 1]; /* of split counts; empty: none */
 } faro_shuffler_settings;
 
 /* Reads the file and checks that the certificate, key and token files it names can be used. */
 faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const char *path,
                                         faro_error *error) FARO_WARN_UNUSED;
+/* Sets the file of the campaign, if it is not given. */
+faro_status faro_shuffler_settings_file(faro_shuffler_settings *settings, faro_error *error) FARO_WARN_UNUSED;
 
 #endif
