@@ -1,5 +1,5 @@
-/* bench_split: what split counts cost beside counts that are not: bytes of a report, and reports per
- * CPU second at the client, at the shuffler (read, accept, commit in groups of 100) and at the
+/* bench_split: what split counts cost beside counts that are not: bytes of a report, and reports
+ * per CPU second at the client, at the shuffler (read, accept, commit in groups of 100) and at the
  * adder (open, remember, add, commit). Files are in TMPDIR or /tmp, so commits reach its disk. */
 #include <faro/faro.h>
 

@@ -1,5 +1,6 @@
 /* What an adder adds: each share once, one set of clients for each batch, nothing that is not a
- * share, and the same answer after a restart. And what an analyzer does with sums that cannot be. */
+ * share, and the same answer after a restart. And what an analyzer does with sums that cannot
+ * be. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>

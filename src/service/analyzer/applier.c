@@ -310,8 +310,8 @@ static void read_totals(faro_applier *a, size_t row, const unsigned char *body) 
     a->messages[row * a->entries + i] = (int64_t)faro_load64(body + 8 * i);
 }
 
-/* Joins the two sums of split counts. If they cannot be the totals of honest reports, nobody can say
- * which report was wrong: the whole batch counts as zeros. */
+/* Joins the two sums of split counts. If they cannot be the totals of honest reports, nobody can
+ * say which report was wrong: the whole batch counts as zeros. */
 static faro_status join(faro_applier *a, size_t row, const unsigned char *body, faro_error *error) {
   const uint64_t number = taken_of(a, row, a->state.batches + 1) - 1;
   const faro_batch batch = {.shuffler = (uint32_t)row,

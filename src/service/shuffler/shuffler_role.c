@@ -110,8 +110,8 @@ static void rest(faro_backoff *backoff) {
     faro_sleep(0.1);
 }
 
-/* Split counts: tries until the adder has given its sum, and makes the batch that the analyzer gets.
- * NULL if the process ends first. */
+/* Split counts: tries until the adder has given its sum, and makes the batch for the analyzer. NULL
+ * if the process ends first. */
 static unsigned char *complete(role *r, const faro_batch *batch) {
   unsigned char *body = malloc(faro_batch_body(&r->campaign, batch->count));
   faro_backoff backoff = {0};

@@ -191,7 +191,7 @@ static void test_share__both_together_are_the_counts(void **state) {
  * tail of a chi-square test. Each number is cut into pieces of 4 bits, at every place. `fresh`:
  * seeds are used once. */
 static double uniform_tail(const faro_campaign *c, const uint64_t *counts, bool fresh, bool masked) {
-  enum { CLIENTS = 4000, CELLS = 16 };
+  enum { CLIENTS = 2000, CELLS = 16 };
   unsigned char *body = malloc(faro_split_body(c)), seed[FARO_SEED_BYTES];
   uint64_t *mask = calloc(c->entries, sizeof *mask);
   const size_t pieces = c->share_bits / 4;
