@@ -240,8 +240,9 @@ static faro_status join(const faro_campaign *c, const faro_batch *batch, const u
     wrong += totals[i] < least || totals[i] > most;
   }
   if (wrong == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%zu of %zu totals are outside %lld .. %lld", wrong, c->entries,
-                   (long long)least, (long long)most);
+  return faro_fail(error, FARO_INVALID,
+                   "a total of the batch is out of range: it must be %lld .. %lld (%zu of %zu are not)",
+                   (long long)least, (long long)most, wrong, c->entries);
 }
 
 faro_status faro_split_join(const faro_campaign *campaign, const faro_batch *batch, const faro_seal_key *key,
