@@ -1014,7 +1014,7 @@ EOF
   has "$output" "with split counts"
   has "$output" "3 processes"
   faro 3 demo --clients 60 --rounds 4 --threads 4 --split --release shuffle-gaussian
-  has "$output" "only counts can be split"
+  has "$stderr" "only counts can be split"
 }
 
 @test "deploy: examples are read by the roles that they are for" {
