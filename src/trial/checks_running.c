@@ -142,9 +142,14 @@ static void check_ledger(faro_checks *list, const faro_trial *trial, uint64_t re
   const json_t *batches = json_object_get(json, "batches"), *rows = json_object_get(json, "rows");
   const json_t *spent = json_object_get(json, "spent"), *claim = json_object_get(json, "claim");
   const uint64_t charged = count_in(batches, "charged"), allowed = count_in(batches, "allowed");
+  const bool phases = faro_campaign_in_phases(&trial->campaign);
+  const uint64_t asked = trial->campaign.phases.reports; /* the most in all */
   bool in_order = json_array_size(rows) == released;
-  for (size_t i = 0; i < json_array_size(rows); i++)
+  uint64_t reports = 0;
+  for (size_t i = 0; i < json_array_size(rows); i++) {
     in_order = in_order && count_in(json_array_get(rows, i), "batch") == i;
+    reports += count_in(json_array_get(rows, i), "users");
+  }
   const double epsilon = json_number_value(json_object_get(spent, "epsilon")),
                most = json_number_value(json_object_get(claim, "epsilon"));
   faro_checks_add(list, 'f', "the ledger has one line for each released batch",
@@ -152,9 +157,9 @@ static void check_ledger(faro_checks *list, const faro_trial *trial, uint64_t re
                   released);
   faro_checks_add(list, 'f', "the budget is not exceeded",
                   charged <= allowed && allowed == faro_campaign_batches(&trial->campaign) &&
-                      epsilon <= most && most <= trial->params.epsilon,
-                  "%" PRIu64 " of %" PRIu64 " releases; epsilon %.4g of %.4g", charged, allowed, epsilon,
-                  most);
+                      (!phases || reports <= asked) && epsilon <= most && most <= trial->params.epsilon,
+                  "%" PRIu64 " of %" PRIu64 " %s; epsilon %.4g of %.4g", phases ? reports : charged,
+                  phases ? asked : allowed, phases ? "reports" : "releases", epsilon, most);
 }
 
 void faro_check_ledger(faro_checks *list, const faro_trial *trial, uint64_t released) {

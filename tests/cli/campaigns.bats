@@ -449,3 +449,28 @@ refuses() {
   has "$(ask POST "$url" /v1/reports "Origin: https://shop.example"$'\r\n'"Content-Length: 0")" "Access-Control-Allow-Origin: *"
   not has "$(get "$url" /healthz "Origin: https://shop.example")" "Access-Control"
 }
+
+@test "campaigns: of one in phases nobody knows how many batches it has, but how many reports at most" {
+  host
+  printf '1 0\n0 1\n' >"$T/arms.txt"
+  cat >"$T/campaigns/banners.yaml" <<EOF
+database: $T/banners.db
+sign: $T/sign.secret
+seal: $T/seal.secret
+tokens: $T/clients.hashes
+campaign: {id: banners, learner: pe, features: $T/arms.txt, dimension: 2, arms: 2, release: central-bits, epsilon: 4, delta: 1e-3,
+  level: event, batch: 2, largest: 2, horizon: 40}
+EOF
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open banners
+  local i
+  for i in 1 2; do
+    "$FARO" client --analyzer "$public/banners" --key "$T/sign.public" --token "$T/$i.token" --state "$T/$i.state" \
+      --epsilon 4 --delta 1e-3 --trust joint --level event <<<0.5
+  done
+  answers "$public" /banners/v1/policy '"version":2'
+  operate 0 list
+  has "$output" "1 in phases"
+  operate 0 show banners
+  has "$output" "batches:   1 in phases, with 2 of at most 40 reports"
+}

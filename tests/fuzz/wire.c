@@ -254,12 +254,13 @@ int fuzz_ledger(const uint8_t *data, size_t size) {
   faro_error error = {0};
   char *text = NULL;
   size_t length = 0;
+  uint64_t reports = 0;
   memcpy(head.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
   must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
   if (json_is_object(page)) must(json_object_set_new(page, "head", json_stringn(text, length)) == 0);
   free(text);
   faro_status status = faro_ledger_explain_head(page, false, &out, &error);
-  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &out, &error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &reports, &out, &error);
   if (status == FARO_OK) faro_ledger_explain_end(page, &out);
   else must(error.message[0] != '\0');
   status = faro_ledger_check_begin(&check, &campaigns[0], signer.public_key, page, NULL);

@@ -602,12 +602,13 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   json_t *json = NULL;
   faro_text out = FARO_TEXT_INIT;
   faro_error why = {0};
+  uint64_t reports = 0;
   open_scene(&s, FARO_LEVEL_USER, 2);
   receive(&s, 0);
   assert_ok(faro_applier_step(s.applier, &applied, error));
   assert_ok(faro_ledger_json(s.store, &s.campaign, 0, &json, error));
   assert_ok(faro_ledger_explain_head(json, false, &out, error));
-  assert_ok(faro_ledger_explain_rows(json, &out, error));
+  assert_ok(faro_ledger_explain_rows(json, &reports, &out, error));
   faro_ledger_explain_end(json, &out);
   assert_non_null(strstr(out.data, "charged: 1 of the 10 releases"));
   assert_non_null(strstr(out.data, "at most 2, at most one in each batch"));
@@ -622,7 +623,7 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   faro_text_clear(&out);
   json = json_pack("{s[i]}", "rows", 1);
   assert_int_equal(faro_ledger_explain_head(json, false, &out, &why), FARO_INVALID);
-  assert_int_equal(faro_ledger_explain_rows(json, &out, &why), FARO_INVALID);
+  assert_int_equal(faro_ledger_explain_rows(json, &reports, &out, &why), FARO_INVALID);
   json_decref(json);
   faro_text_clear(&out);
   close_scene(&s);
