@@ -44,7 +44,7 @@ static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
 }
 
 static void open_spool(world *w) {
-  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0, false, NULL, NULL, {0}};
   assert_ok(faro_spool_open(&w->spool, &settings, error));
 }
 
@@ -353,7 +353,7 @@ static void test_spool__tokens_come_and_go(void **state) {
   snprintf(other, sizeof other, "%s/other", w.folder);
   snprintf(tokens, sizeof tokens, "%s/other-tokens", w.folder);
   assert_ok(faro_tokens_make(tokens, other, 3, error));
-  const faro_spool_params settings = {w.state, other, &w.campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w.state, other, &w.campaign, 0, false, NULL, NULL, {0}};
   assert_ok(faro_spool_open(&w.spool, &settings, error));
   assert_ok(faro_spool_begin(w.spool, error));
   assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_TOKEN);
@@ -546,7 +546,7 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
     faro_spool_close(w.spool);
     change(&w, cases[i].sql);
-    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL};
+    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL, {0}};
     faro_error refused = {0};
     w.spool = NULL;
     assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
@@ -622,7 +622,7 @@ static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **s
   world w;
   begin(&w, 5, 100, 10);
   open_spool(&w);
-  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL, {0}};
   faro_spool *second = NULL;
   faro_error refused = {0};
   assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_SYSTEM);
@@ -646,7 +646,7 @@ static const char *opened_elsewhere(const world *w, const char *path) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    const faro_spool_params settings = {path, w->hashes, &w->campaign, 0, false, NULL, NULL};
+    const faro_spool_params settings = {path, w->hashes, &w->campaign, 0, false, NULL, NULL, {0}};
     faro_spool *second = NULL;
     faro_error refused = {0};
     const bool opened = faro_spool_open(&second, &settings, &refused) == FARO_OK;
@@ -720,7 +720,7 @@ static void test_spool__a_state_that_others_may_read_is_refused(void **state) {
   faro_spool_close(w.spool);
   w.spool = NULL;
   assert_int_equal(chmod(w.state, 0644), 0);
-  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL, {0}};
   faro_error refused = {0};
   assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
   assert_non_null(strstr(refused.message, "state must not be readable by others: chmod 600 (mode is 644)"));

@@ -21,7 +21,7 @@
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
 #include "service/analyzer/page.h"
-#include "service/analyzer/peers.h"
+#include "service/role/peers.h"
 #include "service/role/disk.h"
 #include "service/role/intake.h"
 

@@ -22,6 +22,9 @@
   X(FENCED, "fenced", true)                         /* a restored copy that may not be the newest state */   \
   X(SILENT, "peer-silent", true)                    /* another role does not answer */                       \
   X(DIFFERS, "peer-differs", true)                  /* another role holds something else */                  \
+  X(COLLECTOR, "collector-silent", true)            /* a joiner does not hear of a collector */              \
+  X(COLLECTION, "collector-differs", true)          /* what a collector holds does not fit */                \
+  X(TOO_FEW, "too-few-clients", true)               /* a collector can never fill its portion */             \
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \
   X(LEFT, "batches-left", true)                     /* nor ever will: the campaign has ended, it says */     \
   X(ADDER, "adder-unwell", true)                    /* a shuffler's adder is away, or elsewhere */           \
