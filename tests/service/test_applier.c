@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
@@ -415,12 +416,13 @@ static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state
   copy_files(s.path, copy);
   assert_int_equal(sqlite3_open(copy, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM inbox", NULL, NULL, NULL), SQLITE_OK);
+  const double opened = faro_clock();
   assert_ok(faro_store_open(&second, copy, FARO_READ_WRITE, error));
   assert_true(faro_store_needs_purge(second));
   assert_true(bodies_in(copy, &batch) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_store_retry_purge(second, error)); /* too early */
-  assert_true(faro_store_needs_purge(second));
+  assert_ok(faro_store_retry_purge(second, error)); /* too early, unless the machine is very busy */
+  if (faro_clock() - opened < 5) assert_true(faro_store_needs_purge(second));
   sleep(5);
   assert_ok(faro_store_retry_purge(second, error));
   assert_false(faro_store_needs_purge(second));

@@ -49,7 +49,7 @@ static void open_play_of(play *p, const char *release) {
                                     .keep = 1 << 20};
   assert_ok(faro_trial_create(&p->trial, &params, error));
   assert_ok(faro_trial_start_all(&p->trial, error));
-  assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 30}, error));
+  assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 120}, error));
 }
 
 static void open_play(play *p) { open_play_of(p, "shuffle-bits"); }

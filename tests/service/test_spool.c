@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "service/state/counts.h"
 #include "service/state/spool.h"
 #include "support/support.h"
@@ -604,12 +605,13 @@ static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **
   assert_int_equal(faro_spool_snapshot(w.spool).waiting, 0);
   assert_true(log_size(&w) > 0);
   faro_spool_close(w.spool);
+  const double opened = faro_clock();
   open_spool(&w);
   assert_true(faro_spool_snapshot(w.spool).needs_purge);
   assert_true(log_size(&w) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_spool_retry_purge(w.spool, error)); /* too early */
-  assert_true(faro_spool_snapshot(w.spool).needs_purge);
+  assert_ok(faro_spool_retry_purge(w.spool, error)); /* too early, unless the machine is very busy */
+  if (faro_clock() - opened < 5) assert_true(faro_spool_snapshot(w.spool).needs_purge);
   sleep(5);
   assert_ok(faro_spool_retry_purge(w.spool, error));
   assert_false(faro_spool_snapshot(w.spool).needs_purge);
