@@ -422,7 +422,7 @@ static void query(const world *w, const char *sql) {
 }
 
 /* The secret key of batch 0, as the file of a front-end has it. */
-static void read_key(const world *w, size_t front, unsigned char key[static FARO_BOX_BYTES]) {
+static void read_key(const world *w, size_t front, unsigned char key[static FARO_PAIR_BYTES]) {
   char path[128];
   sqlite3 *handle = NULL;
   sqlite3_stmt *statement = NULL;
@@ -431,8 +431,8 @@ static void read_key(const world *w, size_t front, unsigned char key[static FARO
   assert_int_equal(
       sqlite3_prepare_v2(handle, "SELECT secret FROM keys WHERE batch = 0", -1, &statement, NULL), SQLITE_OK);
   assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-  assert_int_equal(sqlite3_column_bytes(statement, 0), FARO_BOX_BYTES);
-  memcpy(key, sqlite3_column_blob(statement, 0), FARO_BOX_BYTES);
+  assert_int_equal(sqlite3_column_bytes(statement, 0), FARO_PAIR_BYTES);
+  memcpy(key, sqlite3_column_blob(statement, 0), FARO_PAIR_BYTES);
   sqlite3_finalize(statement);
   sqlite3_close(handle);
 }
@@ -450,10 +450,10 @@ static void test_postgres__nothing_readable_of_a_released_batch_remains(void **s
   begin(&w, "shuffle-gaussian", B, B, 2);
   for (size_t i = 0; i < 2; i++) assert_ok(open_front(&w, i, &front[i], error));
   for (size_t i = 0; i < B; i++) assert_int_equal(send_one(&w, front[i % 2], i, 1, 1), FARO_VERDICT_ACCEPTED);
-  unsigned char secret[2][FARO_BOX_BYTES];
+  unsigned char secret[2][FARO_PAIR_BYTES];
   for (size_t i = 0; i < 2; i++) {
     read_key(&w, i, secret[i]);
-    assert_true(traces(&w, secret[i], FARO_BOX_BYTES) > 0);
+    assert_true(traces(&w, secret[i], FARO_PAIR_BYTES) > 0);
   }
   faro_batch batch;
   assert_ok(faro_spool_next(front[1], &batch, error));
@@ -464,7 +464,7 @@ static void test_postgres__nothing_readable_of_a_released_batch_remains(void **s
   assert_ok(faro_spool_next(front[0], &batch, error)); /* the other one wipes its key too */
   query(&w, "CHECKPOINT");
   assert_int_equal(traces(&w, plain, strlen(plain)), 0);
-  for (size_t i = 0; i < 2; i++) assert_int_equal(traces(&w, secret[i], FARO_BOX_BYTES), 0);
+  for (size_t i = 0; i < 2; i++) assert_int_equal(traces(&w, secret[i], FARO_PAIR_BYTES), 0);
   query(&w, "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
             "'faro%'; EXECUTE 'INSERT INTO ' || s || '.groups VALUES(7, 7, 1, ''plaintext of one "
             "client''::bytea)'; END \\$\\$");
@@ -505,11 +505,11 @@ static void test_sealed__opens_only_what_was_sealed(void **state) {
   (void)state;
   const faro_sealed_as as = {.shuffler = 1, .batch = 2, .count = 3, .part = 1};
   faro_box_pair pair[3];
-  unsigned char keepers[2 * FARO_BOX_BYTES], *sealed = NULL;
+  unsigned char keepers[2 * FARO_PAIR_BYTES], *sealed = NULL;
   char text[] = "counts of a few clients", opened[sizeof text];
   size_t size = 0;
   for (size_t i = 0; i < 3; i++) crypto_box_keypair(pair[i].public_key, pair[i].secret_key);
-  for (size_t i = 0; i < 2; i++) memcpy(keepers + i * FARO_BOX_BYTES, pair[i].public_key, FARO_BOX_BYTES);
+  for (size_t i = 0; i < 2; i++) memcpy(keepers + i * FARO_PAIR_BYTES, pair[i].public_key, FARO_PAIR_BYTES);
   assert_ok(faro_sealed_write(&as, keepers, 2, text, sizeof text, &sealed, &size, error));
   assert_null(memmem(sealed, size, text, 8));
   for (size_t i = 0; i < 2; i++) {

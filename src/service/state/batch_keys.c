@@ -66,13 +66,13 @@ static faro_status load(faro_batch_keys *k, const char *path, faro_error *error)
     status = faro_database_next(k->database, all, &row, error);
     if (status != FARO_OK || !row) continue;
     faro_box_pair *pair = &k->pair[k->count];
-    if (sqlite3_column_bytes(all, 1) != FARO_BOX_BYTES || sqlite3_column_bytes(all, 2) != FARO_BOX_BYTES) {
+    if (sqlite3_column_bytes(all, 1) != FARO_PAIR_BYTES || sqlite3_column_bytes(all, 2) != FARO_PAIR_BYTES) {
       status =
           faro_fail(error, FARO_INVALID, "%s is damaged: a key has the wrong length", faro_path_end(path));
       continue;
     }
-    memcpy(pair->public_key, sqlite3_column_blob(all, 1), FARO_BOX_BYTES);
-    memcpy(pair->secret_key, sqlite3_column_blob(all, 2), FARO_BOX_BYTES);
+    memcpy(pair->public_key, sqlite3_column_blob(all, 1), FARO_PAIR_BYTES);
+    memcpy(pair->secret_key, sqlite3_column_blob(all, 2), FARO_PAIR_BYTES);
     k->batch[k->count++] = (uint64_t)sqlite3_column_int64(all, 0);
   }
   sqlite3_finalize(all);
@@ -119,7 +119,7 @@ faro_status faro_batch_keys_make(faro_batch_keys *k, uint64_t batch, faro_error 
   if (status == FARO_OK)
     status =
         faro_database_do(k->database, k->put, error, "ibb", (int64_t)batch, (const void *)pair->public_key,
-                         (size_t)FARO_BOX_BYTES, (const void *)pair->secret_key, (size_t)FARO_BOX_BYTES);
+                         (size_t)FARO_PAIR_BYTES, (const void *)pair->secret_key, (size_t)FARO_PAIR_BYTES);
   if (status == FARO_OK) k->batch[k->count++] = batch;
   else sodium_memzero(pair, sizeof *pair);
   return status;

@@ -16,7 +16,7 @@ enum {
   TAG = crypto_aead_xchacha20poly1305_ietf_ABYTES,
   LABEL = 64
 };
-_Static_assert(FARO_BOX_BYTES == crypto_box_PUBLICKEYBYTES && FARO_BOX_BYTES == crypto_box_SECRETKEYBYTES,
+_Static_assert(FARO_PAIR_BYTES == crypto_box_PUBLICKEYBYTES && FARO_PAIR_BYTES == crypto_box_SECRETKEYBYTES,
                "");
 
 static void label_of(const faro_sealed_as *as, unsigned char label[LABEL]) {
@@ -28,15 +28,15 @@ static void label_of(const faro_sealed_as *as, unsigned char label[LABEL]) {
 }
 
 static void name_of(const unsigned char *public_key, unsigned char name[NAME]) {
-  crypto_generichash(name, NAME, public_key, FARO_BOX_BYTES, NULL, 0);
+  crypto_generichash(name, NAME, public_key, FARO_PAIR_BYTES, NULL, 0);
 }
 
 /* A key that the bytes cannot be sealed to is refused by libsodium, for example zero. */
 static bool wrap(const unsigned char *keepers, size_t count, const unsigned char *key, unsigned char *out) {
   bool good = true;
   for (size_t i = 0; i < count; i++) {
-    name_of(keepers + i * FARO_BOX_BYTES, out + i * WRAP);
-    good = good && crypto_box_seal(out + i * WRAP + NAME, key, KEY, keepers + i * FARO_BOX_BYTES) == 0;
+    name_of(keepers + i * FARO_PAIR_BYTES, out + i * WRAP);
+    good = good && crypto_box_seal(out + i * WRAP + NAME, key, KEY, keepers + i * FARO_PAIR_BYTES) == 0;
   }
   return good;
 }

@@ -13,11 +13,11 @@
 
 #include <faro/base.h>
 
-enum { FARO_KEEPERS_MAX = 64, FARO_BOX_BYTES = 32 };
+enum { FARO_KEEPERS_MAX = 64, FARO_PAIR_BYTES = 32 };
 
 /* The two halves of a keeper's key for a batch. */
 typedef struct faro_box_pair {
-  unsigned char public_key[FARO_BOX_BYTES], secret_key[FARO_BOX_BYTES];
+  unsigned char public_key[FARO_PAIR_BYTES], secret_key[FARO_PAIR_BYTES];
 } faro_box_pair;
 
 /* What the bytes are. To be opened they must be what they were sealed as. */

@@ -87,6 +87,7 @@ struct faro_spool {
   size_t body;                        /* bytes of a report's body */
   bool shared;                        /* with other processes */
   uint64_t closed, reports;           /* shared: batches that this one has closed, and their reports */
+  size_t row;                         /* bytes of it that are kept for the batch; 0: only totals are */
   spool_live now, before;             /* before: at the start of the group */
   bool changed;                       /* a report of the group was accepted */
   unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */

@@ -183,7 +183,7 @@ static faro_status publish(faro_spool *s, uint64_t batch, faro_error *error) {
   const faro_box_pair *pair = faro_batch_keys_find(s->postgres->keys, batch);
   return faro_postgres_do(s->postgres->link, error,
                           "INSERT INTO keepers VALUES($1, $2) ON CONFLICT DO NOTHING", "ib", (int64_t)batch,
-                          (const void *)pair->public_key, (size_t)FARO_BOX_BYTES);
+                          (const void *)pair->public_key, (size_t)FARO_PAIR_BYTES);
 }
 
 /* The key is on our disk before anything can be sealed to it. One that was made before a crash may
@@ -219,7 +219,7 @@ faro_sealed_as faro_spool_pg_as(const faro_spool *s, uint64_t batch, uint64_t co
 faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const void *bytes, size_t length,
                                unsigned char **sealed, size_t *size, faro_error *error) {
   PGresult *rows = NULL;
-  unsigned char keepers[FARO_KEEPERS_MAX * FARO_BOX_BYTES];
+  unsigned char keepers[FARO_KEEPERS_MAX * FARO_PAIR_BYTES];
   size_t count = 0;
   faro_status status = faro_postgres_ask(s->postgres->link, &rows, error,
                                          "SELECT key FROM keepers WHERE batch = $1 ORDER BY key LIMIT $2",
@@ -227,7 +227,7 @@ faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const vo
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t each = 0;
     const unsigned char *key = faro_postgres_bytes(rows, i, 0, &each);
-    if (each == FARO_BOX_BYTES) memcpy(keepers + count++ * FARO_BOX_BYTES, key, each);
+    if (each == FARO_PAIR_BYTES) memcpy(keepers + count++ * FARO_PAIR_BYTES, key, each);
   }
   PQclear(rows);
   return status == FARO_OK ? faro_sealed_write(as, keepers, count, bytes, length, sealed, size, error)
