@@ -16,11 +16,12 @@ typedef struct faro_peer {
   bool greeted, differs; /* it has greeted; what it said cannot fit to what is here */
 } faro_peer;
 
-/* Everything but `count` and `start` is guarded by the mutex. */
+/* Everything but `count`, `start` and `epoch` is guarded by the mutex. */
 typedef struct faro_peers {
   pthread_mutex_t mutex;
   size_t count;
-  double start; /* on faro_clock */
+  double start;   /* on faro_clock */
+  uint64_t epoch; /* of this analyzer; set before the first greeting */
   faro_peer peer[FARO_SHUFFLERS_MAX];
 } faro_peers;
 
@@ -32,8 +33,9 @@ void faro_peers_clear(faro_peers *peers);
 void faro_peers_expect(faro_peers *peers, size_t shuffler, uint64_t next, double now);
 /* A shuffler has greeted. */
 void faro_peers_greeted(faro_peers *peers, const faro_greeting *greeting, double now);
-/* Whether every shuffler has greeted, and each has handed over just the batches that are here: then
- * this is the newest state. */
+/* Whether every shuffler has greeted in this analyzer's epoch, and all batches that it has handed
+ * over are here: then this is the newest state, and no shuffler hands a batch to another analyzer.
+ * One more batch may be here: the shuffler has not heard yet that it has arrived. */
 bool faro_peers_agree(faro_peers *peers);
 /* Copies what is expected of each shuffler. */
 void faro_peers_next(faro_peers *peers, uint64_t next[static FARO_SHUFFLERS_MAX]);

@@ -78,19 +78,23 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
  * ended is not signed, and may come from something between the two: the batch is kept all the
  * same. */
 static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
-  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], header[32 + FARO_NOTICE_DIGITS],
+  unsigned char proof[FARO_SIGNATURE_BYTES];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 64], header[32 + FARO_NOTICE_DIGITS],
       notice[FARO_NOTICE_DIGITS + 1];
   faro_sent sent = {0};
   faro_error error = {0};
   char answer[FARO_SHOWN];
   faro_place_address(r->place, address);
-  snprintf(url, sizeof url, "%s/v1/batches", address);
+  const uint64_t epoch = faro_place_epoch(r->place, proof);
+  if (epoch > 0) snprintf(url, sizeof url, "%s/v1/batches?epoch=%" PRIu64, address, epoch);
+  else snprintf(url, sizeof url, "%s/v1/batches", address);
   faro_batch_write(&r->campaign, batch, &r->key, frame);
   faro_notice_write(&r->campaign, batch, &r->key, notice);
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
   const faro_status status = faro_send_post_with(r->sender, url, header, frame, size, &sent, &error);
   sodium_memzero(frame, size);
-  if (status == FARO_OK && sent.status == 200) return true;
+  /* If another analyzer has taken over meanwhile, that one must have it. */
+  if (status == FARO_OK && sent.status == 200) return faro_place_epoch(r->place, proof) == epoch;
   if (status == FARO_INTERRUPTED) return false;
   if (status == FARO_SYSTEM) faro_place_failed(r->place);
   faro_metric_add(r->refused, 1);
@@ -187,6 +191,7 @@ static faro_status start_watch(role *r, faro_error *error) {
                                     .intake = r->intake,
                                     .health = &r->health,
                                     .reachable = r->reachable,
+                                    .standby = *r->settings->standby != '\0',
                                     .ended = &r->ended};
   return faro_watch_create(&r->watch, &params, error);
 }

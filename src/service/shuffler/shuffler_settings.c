@@ -20,6 +20,7 @@ static const faro_field fields[] = {
     {"campaign", FARO_FIELD_TEXT, AT(campaign)},
     {"authority", FARO_FIELD_TEXT, AT(authority)},
     {"analyzer", FARO_FIELD_TEXT, AT(analyzer), .required = true, .help = "the analyzer's URL"},
+    {"standby", FARO_FIELD_TEXT, AT(standby)},
     {"analyzer-key", FARO_FIELD_OTHER, AT(analyzer_key), .required = true, .read = faro_public_key_read,
      .allowed = FARO_PUBLIC_KEY_ALLOWED},
 };
@@ -52,6 +53,8 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
   if (status == FARO_OK) status = faro_admin_check(&settings->http, &inner);
   if (status == FARO_OK)
     status = faro_url_check("analyzer", settings->analyzer, settings->http.insecure, &inner);
+  if (status == FARO_OK && *settings->standby != '\0')
+    status = faro_url_check("standby", settings->standby, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_files(settings, &inner);
   if (status == FARO_OK) status = set_campaign_file(settings, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", path, inner.message);
