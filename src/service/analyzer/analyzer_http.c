@@ -349,15 +349,23 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
                               : "");
   faro_health_set(&a->health, FARO_ILL_FENCED,
                   seen > a->epoch ? replaced
-                  : fenced        ? "the database is a restored copy: no batch is taken until every shuffler "
-                                    "has said that it handed over just those that are here"
-                                  : "");
+                  : fenced && a->epoch > 0
+                      ? "the database is a copy in a new epoch: no batch is taken until every "
+                        "shuffler has greeted in it, and said that all batches that it "
+                        "handed over are here"
+                  : fenced ? "the database is a restored copy: no batch is taken until every shuffler "
+                             "has said that it handed over just those that are here"
+                           : "");
   faro_peers_check(&a->peers, finished || seen > a->epoch, faro_clock(), &a->health);
   for (size_t i = 0; i < a->campaign.shufflers; i++)
     faro_metric_set(a->metrics.heard[i], faro_peers_heard(&a->peers, i, faro_clock()));
   faro_metric_set(a->metrics.since, faro_clock() - since);
   faro_disk_look(&a->metrics.disk, a->settings->database);
   if (a->intake) faro_intake_check(a->intake, &a->health);
+  if (ready && seen > a->epoch) { /* it serves policies no more */
+    if (reasons) faro_text_add(reasons, "%s: %s\n", faro_ill_label(FARO_ILL_FENCED), replaced);
+    return false;
+  }
   return faro_health_write(&a->health, ready, reasons);
 }
 

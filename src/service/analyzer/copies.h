@@ -1,6 +1,6 @@
-/* copies: an analyzer's side of a standby. It sends an image of its database before each commit, and
- * commits only what the standby has on its disk (store.h, the witness). So nothing is acknowledged
- * or published that would be lost with this machine.
+/* copies: an analyzer's side of a standby. It sends an image of its database before each commit,
+ * and commits only what the standby has on its disk (store.h, the witness). So nothing is
+ * acknowledged or published that would be lost with this machine.
  *
  *   POST /v1/copy   an image -> 200 {"hash"} of what the standby holds now
  *                   nothing  -> the same: the analyzer lives

@@ -1,10 +1,10 @@
 /* standby: an analyzer that holds a copy of another one's database, and takes over when that one is
  * lost.
  *
- *   first analyzer  POST /v1/copy (admin port, copies.h)  -> DATABASE.copy, durable before the answer
- *   shuffler        POST /v1/state, a greeting (wire.h)   -> how long the first one has been silent;
- *                                                            503 with a challenge for the next one
- *   operator        promote, or by itself (`take-over`)   -> DATABASE, in the next epoch, fenced
+ *   first analyzer  POST /v1/copy (copies.h)       -> DATABASE.copy, durable before the answer
+ *   shuffler        POST /v1/state, a greeting     -> how long the first one has been silent;
+ *                                                     503 with a challenge for the next one
+ *   operator        promote, or by `take-over`     -> DATABASE, in the next epoch, fenced
  *
  * The first analyzer commits nothing that is not in the copy. So what it has acknowledged or
  * published is here, and when this one has taken over it confirms nothing any more: the first one

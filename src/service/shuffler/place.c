@@ -86,8 +86,9 @@ static faro_status load_epoch(faro_place *p, faro_error *error) {
   memcpy(line, text, length);
   free(text);
   const unsigned long long epoch = strtoull(line, &end, 10);
-  const bool read = *line >= '1' && *line <= '9' && *end == ' ' &&
-                    faro_hex_read(end + 1, strcspn(end + 1, "\n"), p->proof, sizeof p->proof);
+  const size_t digits = *end == ' ' ? strcspn(end + 1, "\n") : 0;
+  const bool read = *line >= '1' && *line <= '9' && digits > 0 && strcmp(end + 1 + digits, "\n") == 0 &&
+                    faro_hex_read(end + 1, digits, p->proof, sizeof p->proof);
   if (read) p->epoch = epoch;
   return read ? FARO_OK
               : faro_fail(error, FARO_INVALID, "%s must have one line: an epoch and its proof",

@@ -20,7 +20,8 @@
 #include "wire/bytes.h"
 
 static const double PERIOD = 5, PATIENCE = 20; /* seconds */
-static const double SEEK = 1; /* seconds between greetings while an analyzer with a standby is silent */
+static const double SEEK = 1; /* seconds to the next greeting while an analyzer with a standby is silent,
+                               * and when another one has taken over */
 
 struct faro_watch {
   faro_watch_params params;
@@ -209,14 +210,17 @@ void faro_watch_refresh(faro_watch *w) {
 
 static void *watch(void *context) {
   faro_watch *w = context;
+  unsigned char proof[FARO_SIGNATURE_BYTES];
   for (bool ending = false; !ending;) {
     faro_place_look(w->params.place, w->sender);
     faro_health_set(w->params.health, FARO_ILL_NO_CAMPAIGN, ""); /* also if it is not asked ever again */
+    const uint64_t epoch = faro_place_epoch(w->params.place, proof);
     bool answered = look(w);
     if (w->params.standby) answered = seek(w, answered);
+    const bool soon = w->params.standby && (!answered || faro_place_epoch(w->params.place, proof) > epoch);
     faro_metric_set(w->params.reachable, answered);
     faro_watch_refresh(w);
-    const struct timespec until = faro_clock_after(w->params.standby && !answered ? SEEK : PERIOD);
+    const struct timespec until = faro_clock_after(soon ? SEEK : PERIOD);
     pthread_mutex_lock(&w->mutex);
     int waited = 0;
     while (!w->ending && waited == 0)
