@@ -13,7 +13,7 @@ build = $(QUIETLY) "building $(1)" cmake --build $(2) -j $(JOBS) $(3) $(if $(VER
 # configure(preset, options): silent unless something is wrong
 configure = @cmake --preset $(1) $(if $(VERBOSE),,--log-level=WARNING) $(2) >/dev/null
 
-.PHONY: all help run python wheel test check-all bench lint format asan tsan memcheck coverage fuzz docs deb image install clean bootstrap-%
+.PHONY: all help run python wheel test check-all bench lint format asan tsan memcheck coverage fuzz docs deb image wasm install clean bootstrap-%
 
 all: bootstrap-build ## build the command and the libraries into build/ (half a minute)
 	$(call configure,release,-DCMAKE_INSTALL_PREFIX=$(PREFIX) -DFARO_TESTS=OFF)
@@ -103,6 +103,9 @@ docs: bootstrap-docs ## the documents as a website in build/site (2 s)
 
 deb: bootstrap-deb ## a Debian package, build/faro_*.deb (a minute)
 	@scripts/make-deb
+
+wasm: bootstrap-wasm ## the client for browsers and node, in build/web/package (half a minute)
+	$(QUIETLY) "building build/web/package" scripts/make-wasm
 
 image: ## a container image, with docker or podman (some minutes)
 	@scripts/make-image

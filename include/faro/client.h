@@ -194,6 +194,8 @@ FARO_API bool faro_client_in_phases(const faro_client *client); /* false before 
  * is the arm that looks best: this client has reported already, or the campaign is over. */
 FARO_API faro_status faro_client_next(const faro_client *client, size_t *arm, bool *counts,
                                       faro_error *error) FARO_WARN_UNUSED;
+/* How many rewards of that arm are still asked for; 0: none. */
+FARO_API uint64_t faro_client_left(const faro_client *client);
 /* The reward of an arm that faro_client_next named, clipped to the campaign's bounds. FARO_INVALID
  * if the plan asks for none. */
 FARO_API faro_status faro_client_reward(faro_client *client, size_t arm, double reward,

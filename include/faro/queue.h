@@ -1,5 +1,6 @@
 /* queue: keeps over restarts what a client must not forget, in one file: its campaign, sequence
- * number and policy version, choices that wait for their reward, and the report that is under way.
+ * number and policy version, choices that wait for their reward, what was played for the newest
+ * plan, and the report that is under way.
  *
  *   faro_queue_open(&queue, &(faro_queue_params){.path = "my.state"}, &error)
  *   faro_queue_restore(queue, &params); faro_client_open(&client, &params, &error); ...
@@ -73,6 +74,14 @@ FARO_API faro_status faro_queue_add(faro_queue *queue, const faro_client *client
 FARO_API faro_status faro_queue_save(faro_queue *queue, const faro_client *client,
                                      faro_error *error) FARO_WARN_UNUSED;
 
+/* Campaigns in phases: faro_client_next and faro_client_reward, with what was played before a
+ * restart. A plan whose rewards are all in is reported by faro_queue_next. If its batch was full
+ * before, what was played for it is dropped, and counted as ended. */
+FARO_API faro_status faro_queue_turn(faro_queue *queue, faro_client *client, size_t *arm, bool *counts,
+                                     faro_error *error) FARO_WARN_UNUSED;
+FARO_API faro_status faro_queue_played(faro_queue *queue, faro_client *client, size_t arm, double reward,
+                                       faro_error *error) FARO_WARN_UNUSED;
+
 /* What to send: POST the bytes as application/octet-stream. Valid until the next call. */
 typedef struct faro_queue_post {
   const char *url; /* NULL: nothing to send now */
@@ -82,7 +91,9 @@ typedef struct faro_queue_post {
 
 /* The next part to send. Makes the next report if none is under way. There is nothing to send if no
  * reward waits, if the next report needs a newer policy, or if all parts that are left were
- * answered with AGAIN: then wait, and call faro_queue_again to have them handed out once more. */
+ * answered with AGAIN: then wait, and call faro_queue_again to have them handed out once more. In a
+ * campaign in rounds a choice that counts is kept, and answers the fits of the term in which it was
+ * reported (faro_client_again); they come before other rewards. */
 FARO_API faro_status faro_queue_next(faro_queue *queue, faro_client *client, faro_queue_post *post,
                                      faro_error *error) FARO_WARN_UNUSED;
 /* The answer to the part that was handed out last, as faro_client_replies takes it. *reply says
@@ -95,9 +106,13 @@ FARO_API void faro_queue_again(faro_queue *queue);
 typedef struct faro_queue_counts {
   size_t open;    /* choices without a reward */
   size_t waiting; /* rewards that are not delivered, with the report under way */
-  /* Since the file was created: rewards that count; that were refused for good; that came later
-   * than the campaign allows; and choices that were dropped because there were too many. */
+  size_t kept;    /* choices that count, and are kept for fits */
+  /* Since the file was created: rewards, or reports of plans, that count; that were refused for
+   * good; that came later than the campaign allows; and choices that were dropped because there
+   * were too many. */
   uint64_t delivered, refused, late, dropped;
+  uint64_t again;    /* fits that were answered with a choice that counts already */
+  uint64_t ended;    /* plans that were played or reported, but had ended before that could count */
   faro_refusal last; /* why the last one was refused */
 } faro_queue_counts;
 FARO_API faro_queue_counts faro_queue_count(const faro_queue *queue);

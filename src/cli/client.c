@@ -11,6 +11,12 @@
  *   order-17: 0.8 0 0.6; 0 0.8 0.6
  *   order-17 = 0.9
  *
+ * In a campaign in phases the plan says what to play. It prints an arm, and how many rewards of it
+ * are asked for; then each line is a reward of that arm, and it prints the next one:
+ *
+ *   0.9                      the reward of the arm that was printed last; empty or "-": none
+ *   2 = 0.9                  the reward of arm 2, which an earlier run has printed
+ *
  * What could not be delivered stays in the state (faro/queue.h), and the next run delivers it. */
 #include <faro/queue.h>
 #include <inttypes.h>
@@ -126,12 +132,13 @@ typedef struct session {
   faro_campaign campaign; /* a copy, for its bounds */
   unsigned char *parts;
   double *features;
-  size_t parts_size; /* bytes of `parts` */
-  size_t room;       /* numbers in `features` */
-  size_t line;       /* number of the current input line */
-  size_t refused;    /* number of refused reports */
-  bool down;         /* a receiver did not answer: this run does not try again */
-  char why[256];     /* what it did instead */
+  size_t parts_size;      /* bytes of `parts` */
+  size_t room;            /* numbers in `features` */
+  size_t line;            /* number of the current input line */
+  size_t refused;         /* number of refused reports */
+  faro_queue_counts seen; /* as far as the user was told */
+  bool down;              /* a receiver did not answer: this run does not try again */
+  char why[256];          /* what it did instead */
 } session;
 
 static faro_status load_keys(const request *r, unsigned char key[static FARO_KEY_BYTES],
@@ -199,7 +206,10 @@ static faro_status fetch_policy(session *s, uint64_t after, faro_error *error) {
 /* A run that changes nothing only looks at the state. */
 static faro_status open_queue(session *s, faro_error *error) {
   const faro_queue_params params = {.path = s->r->settings.state, .reading = s->r->dry || s->r->show};
-  return *params.path ? faro_queue_open(&s->queue, &params, error) : FARO_OK;
+  if (!*params.path) return FARO_OK;
+  const faro_status status = faro_queue_open(&s->queue, &params, error);
+  if (status == FARO_OK) s->seen = faro_queue_count(s->queue);
+  return status;
 }
 
 static faro_status open_client(session *s, const unsigned char *key, const unsigned char *token,
@@ -280,12 +290,29 @@ static void show_shufflers(const faro_client *client) {
   }
 }
 
-static void show_queue(const faro_queue *queue) {
-  const faro_queue_counts c = faro_queue_count(queue);
+static void show_queue(const session *s) {
+  const faro_queue_counts c = faro_queue_count(s->queue);
   printf("waiting:   %zu report%s to deliver, %zu choice%s without a reward\n", c.waiting,
          c.waiting == 1 ? "" : "s", c.open, c.open == 1 ? "" : "s");
   printf("so far:    %" PRIu64 " delivered, %" PRIu64 " refused, %" PRIu64 " too late, %" PRIu64 " dropped\n",
          c.delivered, c.refused, c.late, c.dropped);
+  if (faro_campaign_in_phases(&s->campaign))
+    printf("plans:     %" PRIu64 " ended before what was played for them could count\n", c.ended);
+  if (faro_campaign_in_rounds(&s->campaign))
+    printf("fits:      %" PRIu64 " answered, %zu choice%s kept for more\n", c.again, c.kept,
+           c.kept == 1 ? "" : "s");
+}
+
+/* What the plan asks for, with what the state says about it. */
+static void show_turn(const session *s) {
+  size_t arm = 0;
+  bool counts = false;
+  const faro_status status = s->queue ? faro_queue_turn(s->queue, s->client, &arm, &counts, NULL)
+                                      : faro_client_next(s->client, &arm, &counts, NULL);
+  if (status == FARO_OK && counts)
+    printf("plan:      play arm %zu; %" PRIu64 " reward%s asked for\n", arm, faro_client_left(s->client),
+           faro_client_left(s->client) == 1 ? " is" : "s are");
+  else if (status == FARO_OK) printf("plan:      arm %zu looks best; no reward is asked for\n", arm);
 }
 
 static void show(const session *s) {
@@ -322,7 +349,8 @@ static void show(const session *s) {
            c->analyzer);
   if (c->wait > 0) printf("wait:      a choice may be reported until %" PRIu64 " batches later\n", c->wait);
   printf("policy:    version %" PRIu64 "\n", faro_client_version(s->client));
-  if (s->queue) show_queue(s->queue);
+  if (phases) show_turn(s);
+  if (s->queue) show_queue(s);
 }
 
 /* Reads one arm into s->features. */
@@ -412,29 +440,39 @@ static faro_status deliver(session *s, faro_error *error) {
   return FARO_OK;
 }
 
-/* Delivers, and says what was refused. */
-static faro_status flush(session *s, faro_error *error) {
-  const faro_queue_counts before = faro_queue_count(s->queue);
-  const faro_status status = deliver(s, error);
-  const faro_queue_counts after = faro_queue_count(s->queue);
+/* Says what was refused, or came too late, since it was said last. */
+static void say_what_was_lost(session *s) {
+  const faro_queue_counts before = s->seen, now = faro_queue_count(s->queue);
   char place[32] = "";
   if (s->line > 0) snprintf(place, sizeof place, "line %zu: ", s->line);
-  if (after.refused > before.refused)
-    fprintf(stderr, "faro: %srefused: %s\n", place, faro_refusal_text(after.last));
-  if (after.late > before.late)
+  if (now.refused > before.refused)
+    fprintf(stderr, "faro: %srefused: %s\n", place, faro_refusal_text(now.last));
+  if (now.late > before.late)
     fprintf(stderr, "faro: %srefused: more than %" PRIu64 " batches were released after the choice\n", place,
             s->campaign.wait);
-  s->refused += (size_t)(after.refused - before.refused + after.late - before.late);
+  if (now.ended > before.ended)
+    fprintf(stderr, "faro: %sthe plan has ended: what was played for it cannot count any more\n", place);
+  s->refused += (size_t)(now.refused - before.refused + now.late - before.late + now.ended - before.ended);
+  s->seen = now;
+}
+
+static faro_status flush(session *s, faro_error *error) {
+  const faro_status status = deliver(s, error);
+  say_what_was_lost(s);
   return status;
 }
 
-/* Encodes and sends nothing. */
+/* A dry run sends nothing. */
+static void say_what_would_be_sent(const session *s, size_t parts) {
+  for (size_t i = 0; i < parts; i++)
+    fprintf(stderr, "faro: would send %zu bytes to %s\n", faro_client_part_size(s->client),
+            faro_client_target(s->client, i));
+}
+
 static faro_status rehearse(session *s, const double *x, double reward, faro_error *error) {
   size_t parts = 0;
   const faro_status status = faro_client_report(s->client, x, reward, s->parts, &parts, error);
-  for (size_t i = 0; i < parts && status == FARO_OK; i++)
-    fprintf(stderr, "faro: would send %zu bytes to %s\n", faro_client_part_size(s->client),
-            faro_client_target(s->client, i));
+  if (status == FARO_OK) say_what_would_be_sent(s, parts);
   return status;
 }
 
@@ -527,6 +565,86 @@ static faro_status play(session *s, FILE *in, faro_error *error) {
   return status;
 }
 
+/* In phases. */
+
+typedef struct turn {
+  size_t arm;
+  bool counts; /* a reward of it is asked for */
+} turn;
+
+/* Prints the arm to play, and how many rewards of it are asked for; 0: none, and it is the arm that
+ * looks best. A dry run goes on from what the state says, and leaves it as it is. */
+static faro_status print_turn(session *s, turn *now, faro_error *error) {
+  const bool own = s->queue && (!s->r->dry || s->line == 0);
+  const faro_status status = own ? faro_queue_turn(s->queue, s->client, &now->arm, &now->counts, error)
+                                 : faro_client_next(s->client, &now->arm, &now->counts, error);
+  if (s->queue) say_what_was_lost(s);
+  if (status == FARO_OK && printf("%zu %" PRIu64 "\n", now->arm, faro_client_left(s->client)) > 0)
+    fflush(stdout);
+  return status;
+}
+
+/* A line is REWARD or ARM = REWARD. */
+static faro_status read_turn(const session *s, char *text, turn *now, double *reward, faro_error *error) {
+  char *value = strchr(text, '=');
+  if (value) {
+    double arm = 0;
+    *value++ = '\0';
+    text = trim(text);
+    if (!faro_decimal(text, strlen(text), &arm) || !(arm >= 0 && arm < (double)s->campaign.arms) ||
+        arm != floor(arm))
+      return faro_fail(error, FARO_INVALID, "line %zu: the arm must be from 0 to %" PRIu64 " (got \"%.40s\")",
+                       s->line, s->campaign.arms - 1, text);
+    *now = (turn){(size_t)arm, true};
+  }
+  return read_reward(s, value ? trim(value) : text, reward, error);
+}
+
+static faro_status rehearse_turn(session *s, size_t arm, double reward, faro_error *error) {
+  size_t parts = 0;
+  faro_status status = faro_client_reward(s->client, arm, reward, error);
+  if (status != FARO_OK || !faro_client_complete(s->client)) return status;
+  status = faro_client_report_plan(s->client, s->parts, &parts, error);
+  if (status == FARO_OK) say_what_would_be_sent(s, parts);
+  return status;
+}
+
+/* Takes a reward. One that the plan does not ask for is refused, and the run goes on. */
+static faro_status take_turn(session *s, char *text, turn now, faro_error *error) {
+  double reward = 0;
+  faro_error inner = {0};
+  faro_status status = read_turn(s, text, &now, &reward, error);
+  if (status != FARO_OK) return status;
+  if (!now.counts)
+    status = faro_fail(&inner, FARO_INVALID, "plan %" PRIu64 " asks this client for no more rewards",
+                       faro_client_version(s->client));
+  else if (s->r->dry) status = rehearse_turn(s, now.arm, reward, &inner);
+  else status = faro_queue_played(s->queue, s->client, now.arm, reward, &inner);
+  if (status != FARO_INVALID)
+    return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", inner.message);
+  fprintf(stderr, "faro: line %zu: %s\n", s->line, inner.message);
+  s->refused++;
+  return FARO_OK;
+}
+
+static faro_status play_plans(session *s, FILE *in, faro_error *error) {
+  char *text = NULL;
+  size_t room = 0;
+  turn now = {0};
+  faro_status status = print_turn(s, &now, error);
+  while (status == FARO_OK && getline(&text, &room, in) >= 0) {
+    char *line = trim(text);
+    s->line++;
+    if (!is_none(line)) status = take_turn(s, line, now, error);
+    if (status == FARO_OK) status = catch_up(s, error);
+    if (status == FARO_OK && !s->r->dry) status = flush(s, error);
+    if (status == FARO_OK) status = print_turn(s, &now, error);
+  }
+  if (text) sodium_memzero(text, room);
+  free(text);
+  return status;
+}
+
 /* Whether everything that was to be sent is delivered, or will be without a fault being mended. */
 static int say_what_waits(const session *s) {
   const size_t waiting = s->queue ? faro_queue_count(s->queue).waiting : 0;
@@ -539,13 +657,9 @@ static int say_what_waits(const session *s) {
 
 /* Sends what waits, then plays. */
 static faro_status take_part(session *s, faro_error *error) {
-  if (faro_client_in_phases(s->client))
-    return faro_fail(error, FARO_INVALID,
-                     "campaign %s is in phases: clients play what its plans say, through the library "
-                     "(faro_client_next in faro/client.h); this command can only --show it",
-                     s->campaign.id);
   faro_status status = s->r->dry ? FARO_OK : flush(s, error);
-  if (status == FARO_OK && !s->r->flush) status = play(s, stdin, error);
+  if (status == FARO_OK && !s->r->flush)
+    status = (faro_client_in_phases(s->client) ? play_plans : play)(s, stdin, error);
   return status == FARO_OK && !s->r->dry ? faro_queue_save(s->queue, s->client, error) : status;
 }
 
@@ -599,11 +713,18 @@ const cli_command cli_client = {
         "sent\n"
         "for - or an empty line. A line NAME: ARMS keeps the choice until a line NAME = REWARD, in this run "
         "or\n"
-        "a later one. What could not be delivered stays in the state, and the next run delivers it.\n",
+        "a later one. What could not be delivered stays in the state, and the next run delivers it.\n"
+        "\n"
+        "In a campaign in phases the plan says what to play. An arm is printed, and how many rewards of it "
+        "are\n"
+        "asked for (0: none). Then each line is a reward of that arm, and the next one is printed. A line\n"
+        "ARM = REWARD is the reward of an arm that an earlier run has printed.\n",
     .help =
-        "Exit status: 0 all reports were accepted, or wait for the next batch; 1 a report was refused; 3 bad "
-        "input;\n"
-        "4 the network or the system failed (reports that were not delivered wait in the state).\n"
+        "Exit status: 0 all reports were accepted, or wait for the next batch; 1 a report was refused, or "
+        "its\n"
+        "plan has ended; 3 bad input; 4 the network or the system failed (reports that were not delivered "
+        "wait\n"
+        "in the state).\n"
         "\n"
         "examples:\n"
         "  printf '0.8 0 0.6; 0 0.8 0.6\\n0.9\\n' | faro client --config client.yaml\n"

@@ -680,6 +680,10 @@ faro_status faro_client_next(const faro_client *client, size_t *arm, bool *count
   return FARO_OK;
 }
 
+uint64_t faro_client_left(const faro_client *client) {
+  return client->turns && !is_spent(client) ? faro_turns_left(client->turns) : 0;
+}
+
 /* Each reward is clipped, and not their average alone: one that is far too large would stand for
  * all of them. */
 faro_status faro_client_reward(faro_client *client, size_t arm, double reward, faro_error *error) {

@@ -1,38 +1,32 @@
-/* queue_file: the file of a queue. queue_inner.h describes the format. */
-#include <errno.h>
-#include <fcntl.h>
+/* queue_file: the bytes of a queue's file. queue_inner.h describes the format. */
 #include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/text.h"
 #include "client/queue_inner.h"
 
-#define WORD "faro-client-state-3\n"
-#define WORD_2 "faro-client-state-2\n"
+#define WORD "faro-client-state-4\n"
 #define LINE "faro-client-state-1 "
 enum {
-  HEAD = 212,
+  AGE_AT = sizeof WORD - 3, /* the digit */
+  HEAD = 232,
+  HEAD_3 = 212,
   HEAD_2 = 128,
+  PROGRESS_LEAST = 37, /* client/turns.c */
+  PROGRESS_MOST = PROGRESS_LEAST + 16 * FARO_PLAN_ARMS_MAX,
   CHECK = 32,
   DIGITS = 2 * FARO_DIGEST_BYTES,
   LINE_SIZE = 160,
-  PATH_SIZE = 4096,
-  PART_MAX = 1 << 20,
-  FILE_MAX = 32 << 20
+  PART_MAX = 1 << 20
 };
 
 /* Writing. */
 
 static size_t size_of(const faro_queue *q) {
-  size_t size = HEAD + q->parts * (1 + q->part_size) + CHECK;
+  size_t size = HEAD + q->progress_size + q->parts * (1 + q->part_size) + CHECK;
   for (size_t i = 0; i < q->choices; i++) size += 2 + strlen(q->choice[i].id) + 16 + 8 * q->dimension;
   return size;
 }
@@ -55,7 +49,10 @@ static void put_head(const faro_queue *q, unsigned char *to) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) faro_store32(to + 108 + 4 * i, sizes[i]);
   memcpy(put_number(put_number(to + HEAD_2, q->spent_epsilon), q->spent_delta), q->signers,
          sizeof q->signers);
-  faro_store32(to + HEAD - 4, q->spent_singly);
+  faro_store32(to + HEAD_3 - 4, q->spent_singly);
+  faro_store64(to + HEAD_3, q->counts.again);
+  faro_store64(to + HEAD_3 + 8, q->counts.ended);
+  faro_store32(to + HEAD - 4, (uint32_t)q->progress_size);
 }
 
 unsigned char *faro_queue_write(const faro_queue *queue, size_t *length) {
@@ -74,6 +71,8 @@ unsigned char *faro_queue_write(const faro_queue *queue, size_t *length) {
     at = put_number(at + id + 8, c->reward);
     for (size_t j = 0; j < queue->dimension; j++) at = put_number(at, c->features[j]);
   }
+  if (queue->progress_size > 0) memcpy(at, queue->progress, queue->progress_size);
+  at += queue->progress_size;
   for (size_t i = 0; i < queue->parts; i++) {
     *at++ = queue->part[i];
     memcpy(at, queue->report + i * queue->part_size, queue->part_size);
@@ -110,7 +109,26 @@ static bool is_spent(const faro_queue *q) {
          !signbit(q->spent_delta) && (q->bound || (q->spent_epsilon == 0 && q->spent_delta == 0));
 }
 
-static bool read_head(faro_queue *q, const unsigned char *from, bool old, size_t *choices) {
+/* What was spent, and under which keys: from version 3 on. */
+static bool read_spent(faro_queue *q, const unsigned char *from) {
+  const uint32_t singly = faro_load32(from + HEAD_3 - 4);
+  q->spent_epsilon = number_at(from + HEAD_2);
+  q->spent_delta = number_at(from + HEAD_2 + 8);
+  memcpy(q->signers, from + HEAD_2 + 16, sizeof q->signers);
+  q->spent_singly = singly == 1;
+  return is_spent(q) && singly <= 1;
+}
+
+/* Campaigns in phases and rounds: from version 4 on. */
+static bool read_phases(faro_queue *q, const unsigned char *from, size_t choices) {
+  q->counts.again = faro_load64(from + HEAD_3);
+  q->counts.ended = faro_load64(from + HEAD_3 + 8);
+  const uint32_t size = faro_load32(from + HEAD - 4);
+  q->progress_size = size;
+  return size == 0 || (size >= PROGRESS_LEAST && size <= PROGRESS_MOST && choices == 0 && q->bound);
+}
+
+static bool read_head(faro_queue *q, const unsigned char *from, char age, size_t *choices) {
   uint64_t *const numbers[] = {&q->sequence,       &q->version,     &q->reported,      &q->counts.delivered,
                                &q->counts.refused, &q->counts.late, &q->counts.dropped};
   memcpy(q->campaign, from + 20, FARO_DIGEST_BYTES);
@@ -123,25 +141,21 @@ static bool read_head(faro_queue *q, const unsigned char *from, bool old, size_t
   q->parts = faro_load32(from + 120);
   q->part_size = faro_load32(from + 124);
   const bool sent = q->parts > 0;
-  if (!old) q->spent_epsilon = number_at(from + HEAD_2);
-  if (!old) q->spent_delta = number_at(from + HEAD_2 + 8);
-  if (!old) memcpy(q->signers, from + HEAD_2 + 16, sizeof q->signers);
-  const uint32_t singly = old ? 0 : faro_load32(from + HEAD - 4);
-  q->spent_singly = singly == 1;
-  return memcmp(from, old ? WORD_2 : WORD, sizeof WORD - 1) == 0 && is_spent(q) && singly <= 1 &&
-         last <= FARO_REFUSAL_CLOSED && q->dimension <= FARO_WIRE_DIMENSION_MAX &&
+  if (age >= '3' && !read_spent(q, from)) return false;
+  if (age >= '4' && !read_phases(q, from, *choices)) return false;
+  return last <= FARO_REFUSAL_CLOSED && q->dimension <= FARO_WIRE_DIMENSION_MAX &&
          (q->dimension > 0 || *choices == 0) && *choices <= FARO_QUEUE_MOST &&
          q->parts <= FARO_SHUFFLERS_MAX &&
          (sent ? q->part_size > FARO_REPORT_HEAD && q->part_size <= PART_MAX : q->part_size == 0) &&
          (q->bound || (q->sequence == 0 && q->version == 0 && *choices == 0 && !sent));
 }
 
-static bool read_choice(faro_queue *q, cursor *c, bool *memory) {
+static bool read_choice(faro_queue *q, cursor *c, faro_queue_stage most, bool *memory) {
   faro_queue_choice *made = &q->choice[q->choices];
   const unsigned char *head = take(c, 2);
   const unsigned char *rest =
       head && head[1] <= FARO_QUEUE_ID_MAX ? take(c, head[1] + 16 + 8 * q->dimension) : NULL;
-  if (!rest || head[0] > FARO_STAGE_UNDER_WAY || memchr(rest, '\0', head[1])) return false;
+  if (!rest || head[0] > most || memchr(rest, '\0', head[1])) return false;
   *made = (faro_queue_choice){.stage = (faro_queue_stage)head[0],
                               .version = faro_load64(rest + head[1]),
                               .reward = number_at(rest + head[1] + 8),
@@ -160,6 +174,16 @@ static bool read_choice(faro_queue *q, cursor *c, bool *memory) {
   return good;
 }
 
+static bool read_progress(faro_queue *q, cursor *c, bool *memory) {
+  if (q->progress_size == 0) return true;
+  const unsigned char *bytes = take(c, q->progress_size);
+  if (!bytes) return false;
+  q->progress = malloc(q->progress_size);
+  *memory = !q->progress;
+  if (q->progress) memcpy(q->progress, bytes, q->progress_size);
+  return q->progress != NULL;
+}
+
 static bool read_report(faro_queue *q, cursor *c, bool *memory) {
   if (q->parts == 0) return true;
   q->report = malloc(q->parts * q->part_size);
@@ -176,16 +200,18 @@ static bool read_report(faro_queue *q, cursor *c, bool *memory) {
   return q->report != NULL;
 }
 
-/* A report is under way for exactly one choice, or there is none. Ids of open choices differ. */
-static bool is_whole(const faro_queue *q) {
+/* A report is under way for exactly one choice, or there is none; without choices it may be that of
+ * a plan. Ids of open choices differ. */
+static bool is_whole(const faro_queue *q, char age) {
   size_t under_way = 0;
   for (size_t i = 0; i < q->choices; i++) {
-    under_way += q->choice[i].stage == FARO_STAGE_UNDER_WAY;
+    under_way += q->choice[i].stage == FARO_STAGE_UNDER_WAY || q->choice[i].stage == FARO_STAGE_AGAIN;
     for (size_t j = 0; j < i && q->choice[i].stage == FARO_STAGE_OPEN; j++)
       if (q->choice[j].stage == FARO_STAGE_OPEN && strcmp(q->choice[i].id, q->choice[j].id) == 0)
         return false;
   }
-  return under_way == (q->parts > 0 ? 1 : 0);
+  const bool plans = age >= '4' && q->choices == 0;
+  return under_way == (q->parts > 0 ? 1 : 0) || (plans && q->parts > 0);
 }
 
 static int write_line(const faro_queue *q, char line[static LINE_SIZE]) {
@@ -208,78 +234,28 @@ static bool read_line(faro_queue *q, const unsigned char *bytes, size_t length) 
          memcmp(line, text, length) == 0;
 }
 
+/* The digit of a version that has a head; 0 if these are not such bytes. */
+static char age_of(const unsigned char *bytes, size_t length) {
+  if (length < sizeof WORD - 1 || memcmp(bytes, WORD, AGE_AT) != 0 || bytes[AGE_AT + 1] != '\n') return 0;
+  return bytes[AGE_AT] >= '2' && bytes[AGE_AT] <= '4' ? (char)bytes[AGE_AT] : 0;
+}
+
 bool faro_queue_read(faro_queue *queue, const unsigned char *bytes, size_t length, bool *memory) {
   unsigned char check[CHECK];
   size_t choices = 0;
   *memory = false;
   if (length >= sizeof LINE - 1 && memcmp(bytes, LINE, sizeof LINE - 1) == 0)
     return read_line(queue, bytes, length);
-  const bool old = length >= sizeof WORD_2 - 1 && memcmp(bytes, WORD_2, sizeof WORD_2 - 1) == 0;
-  const size_t head = old ? HEAD_2 : HEAD;
-  if (length < head + CHECK) return false;
+  const char age = age_of(bytes, length);
+  const size_t head = age == '2' ? HEAD_2 : age == '3' ? HEAD_3 : HEAD;
+  if (age == 0 || length < head + CHECK) return false;
   crypto_generichash(check, CHECK, bytes, length - CHECK, NULL, 0);
-  if (memcmp(check, bytes + length - CHECK, CHECK) != 0 || !read_head(queue, bytes, old, &choices))
+  if (memcmp(check, bytes + length - CHECK, CHECK) != 0 || !read_head(queue, bytes, age, &choices))
     return false;
   cursor c = {.at = bytes + head, .end = bytes + length - CHECK};
+  const faro_queue_stage most = age >= '4' ? FARO_STAGE_AGAIN : FARO_STAGE_UNDER_WAY;
   bool good = true;
-  for (size_t i = 0; good && i < choices; i++) good = read_choice(queue, &c, memory);
-  return good && read_report(queue, &c, memory) && c.at == c.end && is_whole(queue);
-}
-
-/* The file. */
-
-static faro_status check_mode(const char *path, bool *there, faro_error *error) {
-  struct stat about;
-  *there = stat(path, &about) == 0;
-  if (!*there && errno != ENOENT)
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be read: %s", faro_path_end(path), strerror(errno));
-  if (!*there || !S_ISREG(about.st_mode) || (about.st_mode & 077) == 0) return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%s must not be readable by others (its mode is %o; use 600)",
-                   faro_path_end(path), (unsigned)about.st_mode & 0777);
-}
-
-faro_status faro_queue_load(faro_queue *queue, faro_error *error) {
-  bool there = false;
-  bool memory = false;
-  char *bytes = NULL;
-  size_t length = 0;
-  faro_status status = check_mode(queue->path, &there, error);
-  if (status != FARO_OK || !there) return status;
-  status = faro_read_file(queue->path, FILE_MAX, &bytes, &length, error);
-  if (status != FARO_OK) return status;
-  const bool good = faro_queue_read(queue, (const unsigned char *)bytes, length, &memory);
-  sodium_memzero(bytes, length);
-  free(bytes);
-  if (good) return FARO_OK;
-  if (memory) return faro_fail(error, FARO_MEMORY, "out of memory");
-  return faro_fail(error, FARO_INVALID, "%s is not the state of a client, or is damaged",
-                   faro_path_end(queue->path));
-}
-
-faro_status faro_queue_store(const faro_queue *queue, faro_error *error) {
-  size_t length = 0;
-  unsigned char *bytes = faro_queue_write(queue, &length);
-  if (!bytes) return faro_fail(error, FARO_MEMORY, "out of memory");
-  const faro_status status = faro_write_file(queue->path, bytes, length, 0600, error);
-  sodium_memzero(bytes, length);
-  free(bytes);
-  return status;
-}
-
-faro_status faro_queue_lock(faro_queue *queue, faro_error *error) {
-  char beside[PATH_SIZE];
-  if (snprintf(beside, sizeof beside, "%s.lock", queue->path) >= (int)sizeof beside)
-    return faro_fail(error, FARO_INVALID, "the path %.100s... is too long", queue->path);
-  const int file = open(beside, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0)
-    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(beside), strerror(errno));
-  if (flock(file, LOCK_EX | LOCK_NB) == 0) {
-    queue->lock = file;
-    return FARO_OK;
-  }
-  const bool held = errno == EWOULDBLOCK;
-  const char *why = strerror(errno);
-  close(file);
-  if (held) return faro_fail(error, FARO_SYSTEM, "state %s is in use", faro_path_end(queue->path));
-  return faro_fail(error, FARO_SYSTEM, "%s: cannot be locked: %s", faro_path_end(beside), why);
+  for (size_t i = 0; good && i < choices; i++) good = read_choice(queue, &c, most, memory);
+  return good && read_progress(queue, &c, memory) && read_report(queue, &c, memory) && c.at == c.end &&
+         is_whole(queue, age);
 }

@@ -32,6 +32,12 @@ bool faro_turns_next(const faro_turns *turns, size_t *arm) {
   return false;
 }
 
+uint64_t faro_turns_left(const faro_turns *turns) {
+  for (size_t i = 0; !turns->reported && i < turns->plan.arms; i++)
+    if (is_open(turns, i)) return turns->plan.play[i].pulls - turns->played[i];
+  return 0;
+}
+
 faro_status faro_turns_reward(faro_turns *turns, size_t arm, double reward, faro_error *error) {
   for (size_t i = 0; !turns->reported && i < turns->plan.arms; i++)
     if (turns->plan.play[i].arm == arm && is_open(turns, i)) {
@@ -91,3 +97,5 @@ faro_status faro_turns_load(faro_turns *turns, const unsigned char *bytes, size_
   *turns = made;
   return FARO_OK;
 }
+
+bool faro_turns_reported(const unsigned char *bytes) { return bytes[REPORTED_AT] == 1; }

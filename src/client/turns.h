@@ -20,6 +20,8 @@ void faro_turns_begin(faro_turns *turns, const faro_plan_document *plan);
 /* Whether something is left to play for the plan, and which arm; otherwise the arm that looks
  * best. */
 bool faro_turns_next(const faro_turns *turns, size_t *arm);
+/* How often that arm is still to be played for the plan; 0: not at all. */
+uint64_t faro_turns_left(const faro_turns *turns);
 faro_status faro_turns_reward(faro_turns *turns, size_t arm, double reward,
                               faro_error *error) FARO_WARN_UNUSED;
 bool faro_turns_complete(const faro_turns *turns); /* all rewards are in */
@@ -32,5 +34,8 @@ size_t faro_turns_size(const faro_turns *turns);
 void faro_turns_save(const faro_turns *turns, unsigned char *bytes);
 faro_status faro_turns_load(faro_turns *turns, const unsigned char *bytes, size_t length,
                             faro_error *error) FARO_WARN_UNUSED;
+
+/* Whether bytes that were saved say that the plan was reported. */
+bool faro_turns_reported(const unsigned char *bytes);
 
 #endif

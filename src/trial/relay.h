@@ -34,8 +34,8 @@ const unsigned char *faro_relay_heard(const faro_relay *relay, size_t connection
 /* Whether more was sent than was recorded. */
 bool faro_relay_overflowed(const faro_relay *relay);
 
-/* Finds a free port of loopback for a role, and holds it until `hold` is closed: no other trial gets
- * it, and the system gives it to no connection, also while the role is down. */
+/* Finds a free port of loopback for a role, and holds it until `hold` is closed: no other trial
+ * gets it, and the system gives it to no connection, also while the role is down. */
 faro_status faro_port_hold(uint16_t *port, int *hold, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -413,3 +413,39 @@ refuses() {
   go three
   [ "$status" -eq 3 ]
 }
+
+@test "campaigns: pages of allowed origins may ask for what clients need, and nothing else" {
+  host
+  direct first local
+  echo "origins: https://shop.example https://news.example:444" >>"$T/host.yaml"
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open first
+  local page="Origin: https://shop.example" path
+  for path in campaign policy; do
+    has "$(get "$public" "/first/v1/$path" "$page")" "Access-Control-Allow-Origin: https://shop.example"
+    has "$(get "$public" "/first/v1/$path" "$page")" "Vary: Origin"
+    not has "$(get "$public" "/first/v1/$path" "Origin: https://other.example")" "Access-Control"
+  done
+  has "$(ask OPTIONS "$public" /first/v1/reports "$page")" "Access-Control-Allow-Methods: POST"
+  for path in ledger state batches; do not has "$(get "$public" "/first/v1/$path" "$page")" "Access-Control"; done
+  local token=$'\r\n'"Authorization: Bearer $(cat "$T/admin.tokens")"
+  has "$(get "$admin" /first/v1/campaign "$page$token")" " 200 "
+  not has "$(get "$admin" /first/v1/campaign "$page$token")" "Access-Control"
+  not has "$(ask OPTIONS "$admin" /v1/campaigns "$page$token")" "Access-Control"
+  echo "origins: shop.example" >"$T/bad.yaml"
+  grep -v ^origins "$T/host.yaml" >>"$T/bad.yaml"
+  faro 3 analyzer --check-config --config "$T/bad.yaml"
+  has "$stderr" 'bad.yaml: origins must be "*" or origins of pages like https://shop.example.org'
+  has "$stderr" "(got shop.example)"
+}
+
+@test "shuffler: pages of allowed origins may report" {
+  campaign
+  echo 'origins: "*"' | tee -a "$T/analyzer.yaml" >>"$T/shuffler.yaml"
+  role analyzer analyzer "$T/analyzer.yaml"
+  role shuffler shuffler "$T/shuffler.yaml"
+  has "$(ask OPTIONS "$url" /v1/reports "Origin: https://shop.example")" "Access-Control-Allow-Methods: POST"
+  has "$(ask OPTIONS "$url" /v1/reports "Origin: https://shop.example")" "Access-Control-Allow-Origin: *"
+  has "$(ask POST "$url" /v1/reports "Origin: https://shop.example"$'\r\n'"Content-Length: 0")" "Access-Control-Allow-Origin: *"
+  not has "$(get "$url" /healthz "Origin: https://shop.example")" "Access-Control"
+}

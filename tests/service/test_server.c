@@ -24,6 +24,7 @@
 #include "service/http/guard.h"
 #include "service/http/limiter.h"
 #include "service/http/listen.h"
+#include "service/http/origins.h"
 #include "service/http/sender.h"
 #include "service/http/server.h"
 #include "service/role/json_text.h"
@@ -104,11 +105,12 @@ static void begin_with(world *w, const faro_http_settings *settings) {
       {"GET", "/version", on_version, 0, NULL}, {"POST", "/parked", on_parked, 10, NULL},
       {"POST", "/length", on_length, 0, NULL},  {"POST", "/guarded", on_length, 0, admit},
       {"GET", "/slow", on_slow, 0, NULL},       {"POST", "/large", on_large, 4000000, NULL}};
+  static const char *const shared[] = {"/version", "/parked", "/length", NULL};
   *w = (world){.version = 1, .patience = 0.4};
   pthread_mutex_init(&w->mutex, NULL);
   assert_ok(faro_metrics_create(&w->metrics, error));
   const faro_http_service service = {
-      .routes = routes, .count = 6, .context = w, .metrics = w->metrics, .room = room};
+      .routes = routes, .count = 6, .context = w, .metrics = w->metrics, .room = room, .shared = shared};
   assert_ok(faro_http_start(&w->http, settings, &service, error));
   snprintf(w->url, sizeof w->url, "http%s://127.0.0.1:%u", *settings->certificate ? "s" : "",
            faro_http_port(w->http));
@@ -1080,6 +1082,134 @@ static void test_http__says_what_is_allowed_and_answers_heads(void **state) {
   end(&w);
 }
 
+static void test_origins__are_written_as_browsers_write_them(void **state) {
+  (void)state;
+  static const char *const good[] = {"",
+                                     "*",
+                                     "https://shop.example.org",
+                                     "http://127.0.0.1:8080",
+                                     "http://[::1]:80",
+                                     "  https://a.example https://b.example:444\t"};
+  static const char *const bad[] = {
+      "shop.example.org",
+      "https://",
+      "https://a.example/",
+      "https://A.example",
+      "* https://a.example",
+      "https://*.example",
+      "ftp://a.example",
+      "https://a.example,",
+      "https://:80",
+      "https://a.example:",
+      "https://u@a.example",
+      "https://a.example x",
+      "null",
+  };
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_ok(faro_origins_check(good[i], error));
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    faro_error refused = {0};
+    assert_int_equal(faro_origins_check(bad[i], &refused), FARO_INVALID);
+    assert_non_null(strstr(refused.message, "origins must be \"*\" or origins of pages like"));
+  }
+  static const char list[] = " https://a.example\thttps://b.example:444 ";
+  static const char *const strangers[] = {"",
+                                          "null",
+                                          "https://a.exampl",
+                                          "https://a.example.org",
+                                          "https://b.example",
+                                          "https://a.example https://b.example:444",
+                                          "\thttps://b.example:444"};
+  assert_string_equal(faro_origins_allow(list, "https://a.example"), "https://a.example");
+  assert_string_equal(faro_origins_allow(list, "https://b.example:444"), "https://b.example:444");
+  for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+    assert_null(faro_origins_allow(list, strangers[i]));
+  assert_null(faro_origins_allow(list, NULL));
+  assert_null(faro_origins_allow("", "https://a.example"));
+  assert_string_equal(faro_origins_allow("*", "null"), "*");
+}
+
+/* Pages of other origins: only those that the settings name, only on shared paths. A browser
+ * refuses an answer to a page unless it allows the page's origin; a cache must not give one page's
+ * answer to another. */
+static void test_http__shares_what_the_settings_allow_with_pages(void **state) {
+  (void)state;
+  static const char here[] = "Access-Control-Allow-Origin: https://a.example\r\n",
+                    any[] = "Access-Control-Allow-Origin: *\r\n",
+                    one[] = "https://a.example http://b.example:80", vary[] = "\r\nVary: Origin\r\n";
+  static const char a[] = "Origin: https://a.example\r\n", c[] = "Origin: https://c.example\r\n";
+  static const struct {
+    const char *origins, *request, *origin, *line, *has, *also, *lacks;
+  } cases[] = {
+      {one, "GET /version", a, " 200 ", here, vary, "Access-Control-Max-Age"},
+      {one, "GET /version", a, " 200 ", here, "Access-Control-Expose-Headers: ETag, Retry-After\r\n", any},
+      {one, "GET /version?after=1", a, " 304 ", here, vary, any},
+      {one, "GET /version", c, " 200 ", vary, vary, "Access-Control"},
+      {one, "GET /version", "", " 200 ", vary, vary, "Access-Control"},
+      {one, "POST /length", a, " 411 ", here, vary, any}, /* a page may read why it was refused */
+      {one, "POST /version", a, " 405 ", here, vary, any},
+      {one, "OPTIONS /length", a, " 204 ", here, "Access-Control-Allow-Methods: POST\r\n", "Expose"},
+      {one, "OPTIONS /version", a, " 204 ", "Access-Control-Allow-Methods: GET, HEAD\r\n",
+       "Access-Control-Allow-Headers: Content-Type, If-None-Match\r\n", "{"},
+      {one, "OPTIONS /length", a, " 204 ", "Access-Control-Max-Age: 7200\r\n", vary, any},
+      {one, "OPTIONS /length", c, " 204 ", vary, vary, "Access-Control"},
+      {one, "OPTIONS /guarded", a, " 405 ", "Allow: POST\r\n", "Allow", "Access-Control"},
+      {one, "GET /slow", a, " 200 ", "\r\n", "\r\n", "Access-Control"},
+      {one, "GET /metrics", a, " 200 ", "\r\n", "\r\n", "Access-Control"},
+      {one, "GET /healthz", a, " 200 ", "\r\n", "\r\n", "Access-Control"},
+      {one, "OPTIONS /nothing", a, " 404 ", "\r\n", "\r\n", "Access-Control"},
+      {"*", "GET /version", c, " 200 ", any, any, "Vary"},
+      {"*", "OPTIONS /length", c, " 204 ", any, "Access-Control-Allow-Methods: POST\r\n", "Vary"},
+      {"", "GET /version", a, " 200 ", "\r\n", "\r\n", "Access-Control"},
+      {"", "GET /version", a, " 200 ", "\r\n", "\r\n", "Vary"},
+      {"", "OPTIONS /length", a, " 405 ", "Allow: POST\r\n", "Allow", "Access-Control"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char request[160], answer[2048];
+    world w;
+    faro_http_settings settings = {.listen = "127.0.0.1:0"};
+    snprintf(settings.origins, sizeof settings.origins, "%s", cases[i].origins);
+    begin_with(&w, &settings);
+    w.patience = 0;
+    snprintf(request, sizeof request, "%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%s\r\n",
+             cases[i].request, cases[i].origin);
+    exchange(&w, request, answer, sizeof answer);
+    assert_non_null(strstr(answer, cases[i].line));
+    assert_non_null(strstr(answer, cases[i].has));
+    assert_non_null(strstr(answer, cases[i].also));
+    assert_null(strstr(answer, cases[i].lacks));
+    end(&w);
+  }
+}
+
+/* Another thread's answer allows the page too. What a page asks beforehand is not counted: it would
+ * tell how many are about to report. */
+static void test_http__answers_of_other_threads_are_shared_too(void **state) {
+  (void)state;
+  world w;
+  char answer[1024];
+  const faro_http_settings settings = {.listen = "127.0.0.1:0", .origins = "https://a.example"};
+  begin_with(&w, &settings);
+  const int to = connect_to(&w);
+  say(to, "OPTIONS /parked HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\n\r\n");
+  assert_memory_equal(hear(to, LONG, answer), "HTTP/1.1 204 ", 13);
+  faro_text text = FARO_TEXT_INIT;
+  faro_metrics_write(w.metrics, &text);
+  assert_non_null(strstr(text.data, "faro_http_answers_total{code=\"2xx\"} 0\n"));
+  faro_text_clear(&text);
+  say(to, "POST /parked HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\nContent-Length: 1\r\n\r\nx");
+  faro_http_request *request = NULL;
+  while (!request) {
+    pthread_mutex_lock(&w.mutex);
+    request = w.parked;
+    pthread_mutex_unlock(&w.mutex);
+  }
+  faro_http_reply(request, &(faro_http_answer){.status = 200, .bytes = "x", .length = 1});
+  assert_memory_equal(hear(to, LONG, answer), "HTTP/1.1 200 ", 13);
+  assert_non_null(strstr(answer, "Access-Control-Allow-Origin: https://a.example\r\n"));
+  close(to);
+  end(&w);
+}
+
 /* Otherwise bodies of GET requests would take the room of useful ones. */
 static void test_http__what_asks_brings_no_body(void **state) {
   (void)state;
@@ -1314,6 +1444,9 @@ int main(void) {
       cmocka_unit_test(test_http__serves_no_old_tls),
       cmocka_unit_test(test_sender__sends_over_no_old_tls),
       cmocka_unit_test(test_http__says_what_is_allowed_and_answers_heads),
+      cmocka_unit_test(test_origins__are_written_as_browsers_write_them),
+      cmocka_unit_test(test_http__shares_what_the_settings_allow_with_pages),
+      cmocka_unit_test(test_http__answers_of_other_threads_are_shared_too),
       cmocka_unit_test(test_http__what_asks_brings_no_body),
       cmocka_unit_test(test_http__two_lengths_are_refused),
       cmocka_unit_test(test_http__what_cannot_be_served_is_told_apart),

@@ -397,6 +397,7 @@ void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
       {"GET", "/v1/status.json", handle_status, 0, NULL},
   };
   _Static_assert(sizeof all == sizeof a->routes, "all routes are there");
+  static const char *const shared[] = {"/v1/policy", "/v1/campaign", "/v1/move", "/v1/reports", NULL};
   memcpy(a->routes, all, sizeof all);
   faro_page_make(&a->page);
   const faro_http_service service = {.routes = a->routes,
@@ -406,6 +407,7 @@ void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
                                      .metrics = a->metrics.all};
   a->service = a->admin = service;
   a->service.bare = !open;
+  a->service.shared = shared;
   if (!open) a->service.count = FARO_ANALYZER_PUBLIC;
   a->admin.routes += FARO_ANALYZER_OWN;
   a->admin.count -= FARO_ANALYZER_OWN;

@@ -28,8 +28,12 @@ static const faro_http_route down_routes[] = {
     {"POST", "/v1/reports", handle_down, 0, NULL}, {"GET", "/v1/campaign", handle_down, 0, NULL},
     {"GET", "/v1/ledger", handle_down, 0, NULL},
 };
-static const faro_http_service down = {
-    .routes = down_routes, .count = sizeof down_routes / sizeof *down_routes, .healthy = never, .bare = true};
+static const char *const down_shared[] = {"/v1/policy", "/v1/campaign", "/v1/reports", NULL};
+static const faro_http_service down = {.routes = down_routes,
+                                       .count = sizeof down_routes / sizeof *down_routes,
+                                       .healthy = never,
+                                       .bare = true,
+                                       .shared = down_shared};
 
 /* Paths. */
 

@@ -11,7 +11,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "service/http/origins.h"
 #include "service/http/server_inner.h"
+
+static const char PREFLIGHT_AGE[] = "7200"; /* seconds that a browser need not ask again */
 
 enum {
   FIRST_BODY = 4096, /* bytes allocated at first */
@@ -20,6 +23,19 @@ enum {
 };
 
 /* Answers. */
+
+/* What a browser must read before it gives an answer to a page of another origin. */
+static void share(const faro_http_request *r, struct MHD_Response *response) {
+  const bool preflight = strcmp(r->method, "OPTIONS") == 0;
+  if (faro_origins_vary(r->http->settings.origins)) MHD_add_response_header(response, "Vary", "Origin");
+  if (!r->origin) return;
+  MHD_add_response_header(response, "Access-Control-Allow-Origin", r->origin);
+  if (!preflight) MHD_add_response_header(response, "Access-Control-Expose-Headers", "ETag, Retry-After");
+  if (!preflight) return;
+  MHD_add_response_header(response, "Access-Control-Allow-Methods", r->allowed);
+  MHD_add_response_header(response, "Access-Control-Allow-Headers", "Content-Type, If-None-Match");
+  MHD_add_response_header(response, "Access-Control-Max-Age", PREFLIGHT_AGE);
+}
 
 static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   struct MHD_Response *response =
@@ -36,6 +52,7 @@ static void set_answer(faro_http_request *r, const faro_http_answer *answer) {
   if (answer->status == 405 && r->allowed) MHD_add_response_header(response, "Allow", r->allowed);
   if (answer->status == 401 && r->http->service.enter)
     MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"faro\", charset=\"UTF-8\"");
+  if (r->shared) share(r, response);
   if (answer->retry_after || r->crowded) MHD_add_response_header(response, "Retry-After", seconds);
   r->response = response;
   r->status = answer->status;
@@ -178,12 +195,28 @@ static void handle_metrics(void *context, faro_http_request *request) {
   faro_text_clear(&text);
 }
 
+/* A browser asks whether a page may send what it wants to send. The answer is not counted: a page
+ * asks just before it reports, and how many report is not shown before the batch closes. */
+static void handle_preflight(void *context, faro_http_request *request) {
+  (void)context;
+  request->uncounted = true;
+  faro_http_reply(request, &(faro_http_answer){.status = 204, .bytes = ""});
+}
+
+static bool is_shared(const faro_http_request *r, const faro_http_service *service, const char *path) {
+  if (*r->http->settings.origins == '\0') return false;
+  for (const char *const *shared = service->shared; shared && *shared; shared++)
+    if (strcmp(*shared, path) == 0) return true;
+  return false;
+}
+
 /* Looks for a path among the routes of a service. Sets the route, or the refusal: 404 or 405. */
 static void find_in(faro_http_request *r, const faro_http_service *service, const char *path) {
   static const faro_http_route own[] = {{"GET", "/healthz", handle_healthz, 0, NULL},
                                         {"GET", "/readyz", handle_readyz, 0, NULL},
                                         {"GET", "/metrics", handle_metrics, 0, NULL}};
   const size_t owned = sizeof own / sizeof *own - (service->bare ? 1 : 0);
+  static const faro_http_route preflight = {"OPTIONS", "", handle_preflight, 0, NULL};
   const bool head = strcmp(r->method, "HEAD") == 0; /* libmicrohttpd leaves out the body */
   const char *method = head ? "GET" : r->method;
   r->service = service;
@@ -193,8 +226,10 @@ static void find_in(faro_http_request *r, const faro_http_service *service, cons
     if (strcmp(route->path, path) != 0) continue;
     r->refuse = 405;
     r->allowed = strcmp(route->method, "GET") == 0 ? "GET, HEAD" : route->method;
-    if (strcmp(route->method, method) != 0) continue;
-    r->route = route;
+    r->shared = is_shared(r, service, path);
+    const bool asks = r->shared && strcmp(method, "OPTIONS") == 0;
+    if (!asks && strcmp(route->method, method) != 0) continue;
+    r->route = asks ? &preflight : route;
     r->refuse = 0;
     return;
   }
@@ -283,6 +318,7 @@ static enum MHD_Result begin(faro_http *http, struct MHD_Connection *connection,
   *r = (faro_http_request){.http = http, .connection = connection, .method = method, .path = path_in(url)};
   faro_error why = {0};
   find_route(r);
+  if (r->shared) r->origin = faro_origins_allow(http->settings.origins, faro_http_header(r, "Origin"));
   if (!r->refuse) check_length(r);
   if (comes_too_often(http, connection)) r->refuse = 429;
   if ((!r->refuse || http->service.enter) && r->refuse != 429 && admit(r, &why) != FARO_OK) r->refuse = 401;

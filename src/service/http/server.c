@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "service/http/origins.h"
 #include "service/http/server_inner.h"
 
 /* Waiting. */
@@ -171,6 +172,7 @@ faro_status faro_http_bind(faro_http **http, const faro_http_settings *settings,
   made->socket = -1;
   made->spare = FARO_HTTP_SPARE;
   faro_status status = faro_listen_read(&made->listen, settings, error);
+  if (status == FARO_OK) status = faro_origins_check(settings->origins, error);
   if (status == FARO_OK) status = faro_http_files(settings, 0, error);
   if (status == FARO_OK && http) status = faro_listen_bind(&made->listen, settings, &made->socket, error);
   if (status == FARO_OK && http) *http = made;

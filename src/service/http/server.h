@@ -22,7 +22,8 @@
  *     answer says Retry-After and closes the connection.
  *   - A request must arrive within twice the timeout, plus a second for each MB of its body (408);
  *     the first byte of a connection within three seconds.
- * HEAD is GET without the body. */
+ * HEAD is GET without the body. OPTIONS is answered for paths that are shared with pages of other
+ * origins, if the settings allow any (origins.h). */
 #ifndef FARO_SERVICE_HTTP_SERVER_H
 #define FARO_SERVICE_HTTP_SERVER_H
 
@@ -30,7 +31,7 @@
 
 #include "service/http/metrics.h"
 
-enum { FARO_HTTP_BODY = 1 << 20, FARO_LISTEN_MAX = 79, FARO_FILE_MAX = 1023 };
+enum { FARO_HTTP_BODY = 1 << 20, FARO_LISTEN_MAX = 79, FARO_FILE_MAX = 1023, FARO_ORIGINS_MAX = 1023 };
 
 typedef struct faro_http faro_http;
 
@@ -58,6 +59,8 @@ typedef struct faro_http_settings {
   char admin_listen[FARO_LISTEN_MAX + 1]; /* empty: none */
   char admin_tokens[FARO_FILE_MAX + 1];
   bool public_status;
+  /* Pages that may ask for what a service shares with pages (origins.h); empty: none. */
+  char origins[FARO_ORIGINS_MAX + 1];
 } faro_http_settings;
 
 /* Fields of the faro_http_settings that is the member `http` of the struct `holder`. */
@@ -72,6 +75,7 @@ typedef struct faro_http_settings {
       {"admin-listen", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_listen)},                                 \
       {"admin-tokens", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_tokens)},                                 \
       {"public-status", FARO_FIELD_FLAG, FARO_AT(holder, http.public_status)},                               \
+      {"origins", FARO_FIELD_TEXT, FARO_AT(holder, http.origins)},                                           \
       {"timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600}, {                \
     "rate", FARO_FIELD_REAL, FARO_AT(holder, http.rate), .least = 0, .most = 1e6                             \
   }
@@ -88,6 +92,8 @@ struct faro_http_service {
   bool (*healthy)(void *context, bool ready, faro_text *reasons);
   faro_metrics *metrics;
   bool bare; /* without /metrics */
+  /* Paths that pages of the allowed origins may ask for, ended by NULL; NULL: none. */
+  const char *const *shared;
   /* Optional. The service behind this one to which a path belongs that no route has, and the path
    * within it; NULL: none. It may be called from any thread. What it returns must outlive the
    * server. */

@@ -16,7 +16,9 @@ struct faro_http_request {
   const char *method, *path;
   const faro_http_service *service; /* whose route it is */
   const faro_http_route *route;
-  const char *allowed; /* for 405: the methods that the path allows; NULL: the path is unknown */
+  const char *allowed; /* the methods that the path allows; NULL: the path is unknown */
+  bool shared;         /* with pages of other origins (origins.h) */
+  const char *origin;  /* shared only: whom the answer allows to read it; NULL: no page */
   unsigned refuse;     /* status for a request that no handler sees; 0: a handler sees it */
   unsigned char *body; /* `length` bytes so far, room for `capacity` */
   size_t length, capacity;

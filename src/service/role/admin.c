@@ -93,6 +93,7 @@ static faro_http_settings place_of(const faro_http_settings *settings) {
   snprintf(own.listen, sizeof own.listen, "%s", settings->admin_listen);
   own.connections = CONNECTIONS;
   own.threads = 0;
+  own.origins[0] = '\0'; /* no page of others has business here */
   return own;
 }
 

@@ -207,6 +207,7 @@ static faro_status start_follow(role *r, faro_error *error) {
 
 static faro_status start(role *r, faro_error *error) {
   static const faro_http_route routes[] = {{"POST", "/v1/reports", on_reports, 0, NULL}};
+  static const char *const shared[] = {"/v1/reports", NULL};
   const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
                                      .stopping = faro_process_ending};
   const faro_http_service service = {.routes = routes,
@@ -214,6 +215,7 @@ static faro_status start(role *r, faro_error *error) {
                                      .context = r,
                                      .healthy = is_well,
                                      .metrics = r->metrics,
+                                     .shared = shared,
                                      .bare = !faro_http_open(&r->settings->http)};
   r->operators = (faro_http_service){.context = r, .healthy = is_well, .metrics = r->metrics};
   faro_sent fresh = {0};

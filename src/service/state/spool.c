@@ -1,5 +1,5 @@
-/* spool: see the header. `u` is the number of campaign batches in one batch of this shuffler: 1
- * except for concurrent-bits. */
+/* spool: see the header. What every kind of spool shares, and the kind that is one SQLite file. `u`
+ * is the number of campaign batches in one batch of this shuffler: 1 except for concurrent-bits. */
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void drop_before(faro_spool *s) {
   sodium_memzero(&s->before, sizeof s->before);
 }
 
-faro_status faro_spool_begin(faro_spool *s, faro_error *error) {
+static faro_status begin_group(faro_spool *s, faro_error *error) {
   s->before = s->now;
   s->changed = false;
   memcpy(s->ones_before, s->ones, s->entries * 8);
@@ -52,7 +52,7 @@ static void give_up(faro_spool *s) {
   drop_before(s);
 }
 
-faro_status faro_spool_commit(faro_spool *s, faro_error *error) {
+static faro_status commit_group(faro_spool *s, faro_error *error) {
   faro_status status = FARO_OK;
   if (!s->changed) { /* only refusals: nothing to write */
     give_up(s);
@@ -238,7 +238,7 @@ static faro_status close_batch(faro_spool *s, faro_error *error) {
   return status;
 }
 
-faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error *error) {
+static faro_status accept_entry(faro_spool *s, faro_spool_entry *entry, faro_error *error) {
   faro_status status = judge(s, entry, error);
   if (status == FARO_OK && entry->verdict == FARO_VERDICT_ACCEPTED) status = keep(s, entry, error);
   if (status == FARO_OK && s->now.held == size_of(s)) status = close_batch(s, error);
@@ -246,8 +246,8 @@ faro_status faro_spool_accept(faro_spool *s, faro_spool_entry *entry, faro_error
   return status;
 }
 
-faro_status faro_spool_follow(faro_spool *s, const faro_plan_row *row, const char *document, size_t length,
-                              faro_error *error) {
+static faro_status follow_plan(faro_spool *s, const faro_plan_row *row, const char *document, size_t length,
+                               faro_error *error) {
   if (row->version != s->now.number + 1)
     return faro_fail(error, FARO_INVALID,
                      "version of the plan must be %llu, that of the open batch (got %llu)",
@@ -271,7 +271,7 @@ faro_status faro_spool_fold(faro_spool *s, faro_error *error) {
   return status;
 }
 
-faro_status faro_spool_next(faro_spool *s, faro_batch *batch, faro_error *error) {
+static faro_status next_batch(faro_spool *s, faro_batch *batch, faro_error *error) {
   sqlite3_stmt *first = s->sql[FIRST_OUTBOX];
   bool row = false;
   *batch = (faro_batch){0};
@@ -298,7 +298,7 @@ void faro_spool_wipe(const faro_spool *s, faro_batch *batch) {
   *batch = (faro_batch){0};
 }
 
-faro_status faro_spool_forget(faro_spool *s, uint64_t number, faro_error *error) {
+static faro_status forget_batch(faro_spool *s, uint64_t number, faro_error *error) {
   uint64_t waiting = 0;
   const bool unfolded = s->now.unfolded;
   faro_status status = faro_database_begin(s->database, error);
@@ -323,7 +323,7 @@ faro_status faro_spool_retry_purge(faro_spool *s, faro_error *error) {
   return faro_database_retry_purge(s->database, error);
 }
 
-faro_status faro_spool_probe(faro_spool *s, faro_error *error) {
+static faro_status probe_disk(faro_spool *s, faro_error *error) {
   enum { ROOM = 64 << 10 };
   return faro_database_probe(s->database, ROOM, error);
 }
@@ -343,3 +343,12 @@ faro_status faro_spool_reload(const faro_spool *s, const char *tokens, size_t *c
   if (status == FARO_OK) *count = faro_roster_count(s->roster);
   return status;
 }
+
+const faro_spool_kind faro_spool_sqlite = {.open = faro_spool_sqlite_open,
+                                           .begin = begin_group,
+                                           .accept = accept_entry,
+                                           .commit = commit_group,
+                                           .follow = follow_plan,
+                                           .next = next_batch,
+                                           .forget = forget_batch,
+                                           .probe = probe_disk};

@@ -34,7 +34,26 @@ typedef struct spool_live {
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_live;
 
+/* Where a spool keeps what it holds: functions of spool.h that are not the same everywhere, with
+ * the same contracts. All but `close` are required. */
+typedef struct faro_spool_kind {
+  /* Restores the open batch. The members that the campaign determines are set. */
+  faro_status (*open)(faro_spool *spool, const faro_spool_params *params, faro_error *error);
+  void (*close)(faro_spool *spool); /* optional: frees what only this kind has */
+  faro_status (*begin)(faro_spool *spool, faro_error *error);
+  faro_status (*accept)(faro_spool *spool, faro_spool_entry *entry, faro_error *error);
+  faro_status (*commit)(faro_spool *spool, faro_error *error);
+  faro_status (*follow)(faro_spool *spool, const faro_plan_row *row, const char *document, size_t length,
+                        faro_error *error);
+  faro_status (*next)(faro_spool *spool, faro_batch *batch, faro_error *error);
+  faro_status (*forget)(faro_spool *spool, uint64_t number, faro_error *error);
+  faro_status (*probe)(faro_spool *spool, faro_error *error);
+} faro_spool_kind;
+
+extern const faro_spool_kind faro_spool_sqlite;
+
 struct faro_spool {
+  const faro_spool_kind *kind;
   faro_database *database;
   sqlite3_stmt *sql[SQLS];
   const faro_campaign *campaign;
@@ -49,6 +68,9 @@ struct faro_spool {
   bool changed;                      /* a report of the group was accepted */
   unsigned char *ones, *ones_before; /* totals as they are sent, 8 bytes each */
 };
+
+faro_status faro_spool_sqlite_open(faro_spool *spool, const faro_spool_params *params,
+                                   faro_error *error) FARO_WARN_UNUSED;
 
 /* Runs a query that gives one number. */
 faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value,

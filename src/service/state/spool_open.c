@@ -200,11 +200,10 @@ static faro_status load_plans(faro_spool *s, const faro_spool_params *params, fa
                    (unsigned long long)newest);
 }
 
-static faro_status load(faro_spool *s, const faro_spool_params *params, faro_error *error) {
+faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *params, faro_error *error) {
   uint64_t left = 0;
   faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
   if (status == FARO_OK) status = claim_file(s, params->path, params->known, error);
-  if (status == FARO_OK) status = faro_roster_open(&s->roster, params->tokens, error);
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
   if (status == FARO_OK) status = load_plans(s, params, error);
@@ -222,6 +221,7 @@ static faro_status load(faro_spool *s, const faro_spool_params *params, faro_err
 faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params, faro_error *error) {
   faro_spool *s = calloc(1, sizeof *s);
   if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
+  s->kind = &faro_spool_sqlite;
   s->campaign = params->campaign;
   s->shuffler = params->shuffler;
   measure(s);
@@ -230,7 +230,8 @@ faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
   faro_status status = FARO_OK;
   if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot allocate the totals");
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
-  if (status == FARO_OK) status = load(s, params, error);
+  if (status == FARO_OK) status = s->kind->open(s, params, error);
+  if (status == FARO_OK) status = faro_roster_open(&s->roster, params->tokens, error);
   if (status == FARO_OK) *spool = s;
   else faro_spool_close(s);
   return status;
@@ -238,6 +239,7 @@ faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
 
 void faro_spool_close(faro_spool *spool) {
   if (!spool) return;
+  if (spool->kind->close) spool->kind->close(spool);
   faro_database_close(spool->database);
   faro_secure_close(spool->secure);
   faro_roster_close(spool->roster);

@@ -518,6 +518,42 @@ static void test_queue__a_damaged_file_is_refused(void **state) {
   faro_queue_close(queue);
 }
 
+/* The file of version 3 is that of now without the numbers of phases and rounds. */
+static void test_queue__a_report_of_version_3_is_sent_by_this_one(void **state) {
+  (void)state;
+  enum { CHECK = 32, BEFORE = 212, NOW = 232 };
+  device v = begin("shuffle-bits", 1, FARO_LEVEL_USER, 50, 0);
+  unsigned char bytes[4096], first[4096];
+  faro_queue_post post;
+  assert_ok(faro_queue_keep(v.queue, v.client, "open", x, error));
+  assert_ok(faro_queue_add(v.queue, v.client, 1, x, 0.5, error));
+  assert_int_equal(next(&v, &post).sequence, 1);
+  memcpy(first, post.bytes, post.length);
+  stop(&v);
+  FILE *file = fopen(path, "rb");
+  const size_t length = fread(bytes, 1, sizeof bytes, file) - (NOW - BEFORE);
+  fclose(file);
+  memcpy(bytes, "faro-client-state-3", 19);
+  memmove(bytes + BEFORE, bytes + NOW, length - BEFORE);
+  for (int stage = 2; stage <= 3; stage++) { /* 3 is of no version before 4 */
+    bytes[BEFORE + 2 + 4 + 16 + 8 * 2] = (unsigned char)stage;
+    crypto_generichash(bytes + length - CHECK, CHECK, bytes, length - CHECK, NULL, 0);
+    write_file(bytes, length, 0600);
+    faro_queue *queue = NULL;
+    assert_int_equal(opened(&queue, NULL), stage == 2 ? FARO_OK : FARO_INVALID);
+    if (stage == 2) faro_queue_close(queue);
+  }
+  bytes[BEFORE + 2 + 4 + 16 + 8 * 2] = 2;
+  crypto_generichash(bytes + length - CHECK, CHECK, bytes, length - CHECK, NULL, 0);
+  write_file(bytes, length, 0600);
+  start(&v);
+  give_policy(&v, 2);
+  assert_int_equal(next(&v, &post).sequence, 1);
+  assert_memory_equal(post.bytes, first, post.length);
+  assert_true(count(&v).open == 1 && count(&v).again == 0 && count(&v).ended == 0);
+  end(&v);
+}
+
 /* The file of the first version: one line, without choices. */
 static void test_queue__the_state_of_an_earlier_version_is_read(void **state) {
   (void)state;
@@ -643,6 +679,7 @@ int main(void) {
       cmocka_unit_test(test_queue__nothing_is_sent_that_is_not_on_the_disk),
       cmocka_unit_test(test_queue__refuses_the_wrong_client_and_wrong_numbers),
       cmocka_unit_test(test_queue__a_damaged_file_is_refused),
+      cmocka_unit_test(test_queue__a_report_of_version_3_is_sent_by_this_one),
       cmocka_unit_test(test_queue__the_state_of_an_earlier_version_is_read),
       cmocka_unit_test(test_queue__is_used_by_one_at_a_time),
       cmocka_unit_test(test_reply__every_answer_has_a_meaning),
