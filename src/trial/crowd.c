@@ -16,6 +16,8 @@
 typedef struct person {
   uint64_t sequence;
   bool busy;
+  uint64_t answered; /* version under which it has the newest answer that is final */
+  bool counted;      /* a report of it was accepted */
   /* In rounds, what its device keeps: the version under which it chose, features and reward. */
   uint64_t chosen;
   double *x, reward;
@@ -62,7 +64,7 @@ struct faro_crowd {
   bool stopping;
   char *policy;
   size_t policy_length;
-  uint64_t version;
+  uint64_t version, newest; /* newest: also after a move, when clients need the policy again */
   char *move;
   size_t move_length;
   uint64_t moves;    /* how many there have been */
@@ -99,25 +101,40 @@ static bool stays_away(const faro_crowd *crowd, size_t who) {
          who % FOURTH == FOURTH - 1;
 }
 
-/* The next client that is not waiting for an answer. */
-static size_t pick(faro_crowd *crowd) {
-  while (crowd->people[crowd->next].busy || stays_away(crowd, crowd->next))
-    crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
-  const size_t who = crowd->next;
-  crowd->people[who].busy = true;
-  crowd->next = (crowd->next + 1) % crowd->trial->params.clients;
-  return who;
+/* Whether the newest policy asks a client for a report. In phases and rounds it asks once, and
+ * clients that report averages are asked once in all. */
+static bool is_asked(const faro_crowd *crowd, const person *p) {
+  const faro_trial *trial = crowd->trial;
+  const bool once = faro_campaign_in_phases(&trial->campaign) || faro_campaign_in_rounds(&trial->campaign);
+  if (p->busy || (once && p->answered >= crowd->newest)) return false;
+  return !(p->counted && faro_trial_averages(&trial->params));
 }
 
-/* Waits for tickets; returns the number of reports to make, 0 to stop. */
+/* The next client that may report; false if there is none now. */
+static bool pick(faro_crowd *crowd, size_t *who) {
+  const size_t clients = (size_t)crowd->trial->params.clients;
+  for (size_t i = 0; i < clients; i++) {
+    *who = crowd->next;
+    crowd->next = (crowd->next + 1) % clients;
+    if (!is_asked(crowd, &crowd->people[*who]) || stays_away(crowd, *who)) continue;
+    crowd->people[*who].busy = true;
+    return true;
+  }
+  return false;
+}
+
+/* Waits for tickets, and for clients that may report; returns the number of reports to make, 0 to
+ * stop. */
 static size_t take(worker *w) {
   faro_crowd *crowd = w->crowd;
+  size_t reports = 0;
   pthread_mutex_lock(&crowd->lock);
-  while (!crowd->stopping && (crowd->taken == crowd->allowed || !crowd->policy))
-    pthread_cond_wait(&crowd->changed, &crowd->lock);
-  const uint64_t left = crowd->stopping ? 0 : crowd->allowed - crowd->taken;
-  const size_t reports = left < crowd->params.group ? (size_t)left : crowd->params.group;
-  for (size_t i = 0; i < reports; i++) w->who[i] = pick(crowd);
+  while (!crowd->stopping && reports == 0) {
+    const uint64_t left = crowd->policy ? crowd->allowed - crowd->taken : 0;
+    const size_t most = left < crowd->params.group ? (size_t)left : crowd->params.group;
+    while (reports < most && pick(crowd, &w->who[reports])) reports++;
+    if (reports == 0) pthread_cond_wait(&crowd->changed, &crowd->lock);
+  }
   crowd->taken += reports;
   pthread_mutex_unlock(&crowd->lock);
   return reports;
@@ -310,7 +327,10 @@ static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) 
 static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame, unsigned char answer) {
   const faro_wire_report report = faro_wire_report_head(frame);
   for (int all = 0; all < 2; all++) crowd->tally[all ? 0 : report.version].answers[answer]++;
+  if (answer != FARO_VERDICT_CLOSED && answer != FARO_VERDICT_LIMITED)
+    crowd->people[who].answered = report.version;
   if (answer != FARO_VERDICT_ACCEPTED && answer != FARO_VERDICT_KNOWN) return;
+  crowd->people[who].counted = true;
   if (report.shuffler == 0) keep_old(crowd, who, frame);
   count *c = count_of(crowd, report.shuffler, report.version);
   c->parts++;
@@ -610,7 +630,7 @@ faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t le
   free(crowd->policy);
   crowd->policy = copy;
   crowd->policy_length = length;
-  crowd->version = version;
+  crowd->version = crowd->newest = version;
   if (faro_campaign_in_rounds(&crowd->trial->campaign)) begin_round(crowd);
   pthread_cond_broadcast(&crowd->changed);
   pthread_mutex_unlock(&crowd->lock);

@@ -1,8 +1,8 @@
 /* Faults with real processes. In each run an analyzer and its shufflers serve a small campaign to
- * its end, while clients report and something goes wrong at random moments: a role is killed or
- * stopped and started again, lines are cut, a disk is full for a while, a state is put back to an
- * old copy, deleted, or taken away under a running role, a clock is set, an address or a key
- * changes.
+ * its end, some of them in phases or in rounds, while clients report and something goes wrong at
+ * random moments: a role is killed or stopped and started again, lines are cut, a disk is full for
+ * a while, a state is put back to an old copy, deleted, or taken away under a running role, a clock
+ * is set, an address or a key changes.
  *
  * At the end nothing that was acknowledged may be missing or counted twice: the released totals are
  * the sums of the acknowledged reports, entry by entry, and a release in this process that is fed
@@ -32,7 +32,9 @@
 #include "trial/moving.h"
 
 enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS = 5 };
-enum { NOTICED = 30 }; /* seconds in which an outage must be visible */
+enum { DIRECTIONS = 3 }; /* features of an arm in phases: with two, arms would be the same */
+enum { FITS = 9, PLAYERS = 8 * BATCH }; /* in rounds; clients that report averages, each once */
+enum { NOTICED = 30 };                  /* seconds in which an outage must be visible */
 
 typedef struct run run;
 
@@ -45,7 +47,7 @@ typedef struct fault {
 
 typedef struct plan {
   uint64_t number;
-  const char *learner, *release;
+  const char *learner, *release, *world;
   uint64_t shufflers;
   bool grows; /* batches of different sizes */
   size_t group;
@@ -60,7 +62,9 @@ struct run {
   faro_crowd *crowd;
   faro_sender *sender;
   faro_checks list;
+  double features[ARMS * DIRECTIONS]; /* in phases */
   uint64_t version, cuts;
+  bool over; /* the newest policy is the last one */
   int struck;
   double stopped; /* since when there has been no new policy, on faro_clock */
   bool shown;     /* a role has said since then that something is wrong */
@@ -115,7 +119,7 @@ static faro_status expose(run *r, bool may_end, faro_error *error) {
       return faro_fail(error, FARO_INVALID, "learning cannot go on, and all roles have been well for %d s",
                        NOTICED);
     if (may_end) status = look(r, error);
-    if (may_end && r->version > r->trial.campaign.batches) return status;
+    if (may_end && r->over) return status;
     faro_sleep(0.005);
   }
   if (status == FARO_OK) note_outage(r, faro_clock() - start);
@@ -364,6 +368,20 @@ static const fault faults[] = {{"kill", strike_kill, 0},       {"stop", strike_s
                                {"moved", strike_move, 2},      {"rotated", strike_rotate, 2}};
 enum { FAULTS = sizeof faults / sizeof *faults };
 
+/* In phases and rounds a batch is for one version, so who was in which batch is always known. */
+static void change_learner(plan *p) {
+  static const char *const releases[] = {"shuffle-bits", "shuffle-gaussian", "local-gaussian",
+                                         "shuffle-response"};
+  const uint64_t kind = (p->number + p->number / FAULTS) % 4; /* every fault meets every kind */
+  if (kind < 2) return;
+  p->grows = false;
+  /* An old copy needs more batches than the averages of so few clients have. */
+  const bool averages = p->number % 3 == 0 && faults[p->fault].strike != strike_old;
+  p->learner = kind == 3 ? "glm-batched" : averages ? "dpe" : "pe";
+  p->world = kind == 3 ? "glm-logistic" : averages ? "linear-population" : "linear-fixed";
+  p->release = kind == 3 ? "shuffle-bits" : releases[p->number / 4 % 4];
+}
+
 static plan plan_of(uint64_t number) {
   static const char *const releases[] = {"shuffle-bits",    "concurrent-bits", "shuffle-response",
                                          "local-gaussian",  "central-tree",    "shuffle-bits",
@@ -372,17 +390,20 @@ static plan plan_of(uint64_t number) {
   const int times = 1 + (int)(number / 3 % 3), most = faults[which].most;
   /* At an analyzer that collects reports itself, nobody else knows which batch a report was in: a
    * replay gives the same sum, but other batches. So the learner there is one without a memory. */
-  return (plan){.number = number,
-                .learner = k == 3 ? "linucb" : "posterior",
-                .release = releases[k],
-                .grows = k != 1 && number % 4 < 3,
-                .shufflers = 2 + number % 2,
-                .group = number % 3 == 0 ? 4 : 1,
-                .fault = which,
-                .times = most == 0                            ? times
-                         : faults[which].strike == strike_old ? 2
-                         : times < most                       ? times
-                                                              : most};
+  plan made = {.number = number,
+               .learner = k == 3 ? "linucb" : "posterior",
+               .release = releases[k],
+               .world = "linear-iid",
+               .grows = k != 1 && number % 4 < 3,
+               .shufflers = 2 + number % 2,
+               .group = number % 3 == 0 ? 4 : 1,
+               .fault = which,
+               .times = most == 0                            ? times
+                        : faults[which].strike == strike_old ? 2
+                        : times < most                       ? times
+                                                             : most};
+  change_learner(&made);
+  return made;
 }
 
 static bool is_due(run *r, uint64_t next) {
@@ -399,28 +420,50 @@ static faro_status strike(run *r, faro_error *error) {
   return f->strike(r, role, error);
 }
 
+/* The version of a policy, and whether it is the last one. In phases the trial follows the plans as
+ * any party does: clients get each of them from here, so none is left out. */
+static faro_status read_policy(const run *r, const faro_sent *sent, uint64_t *version, bool *over,
+                               faro_error *error) {
+  const faro_campaign *c = &r->trial.campaign;
+  faro_policy_document document = {0};
+  static faro_plan_document newest; /* large */
+  faro_plan_row row;
+  if (!faro_campaign_in_phases(c)) {
+    const faro_status status =
+        faro_policy_document_open(&document, sent->bytes, sent->length, r->trial.sign.public_key, error);
+    *version = document.policy.version;
+    *over = *version > c->batches;
+    faro_policy_document_clear(&document);
+    return status;
+  }
+  faro_status status =
+      faro_plan_document_open(&newest, sent->bytes, sent->length, r->trial.sign.public_key, error);
+  if (status != FARO_OK) return status;
+  *version = newest.version;
+  *over = newest.size == 0;
+  if (newest.version <= faro_plans_newest(c->plans)) return FARO_OK;
+  status = faro_plan_check(c, &newest, &row, error);
+  return status == FARO_OK ? faro_plans_add(c->plans, &row, error) : status;
+}
+
 /* Gets the newest policy, if the analyzer answers. */
 static faro_status look(run *r, faro_error *error) {
   char url[FARO_URL_MAX + 1];
   faro_sent sent;
   faro_error none = {0};
-  faro_policy_document document = {0};
+  uint64_t version = 0;
   if (faro_send_get(r->sender, faro_trial_url(&r->trial, 0, "/v1/policy", url), &sent, &none) != FARO_OK ||
       sent.status != 200)
     return FARO_OK;
-  const faro_status status =
-      faro_policy_document_open(&document, sent.bytes, sent.length, r->trial.sign.public_key, error);
+  const faro_status status = read_policy(r, &sent, &version, &r->over, error);
   if (status != FARO_OK) return status;
-  const uint64_t version = document.policy.version;
-  faro_policy_document_clear(&document);
   if (version < r->version)
     return faro_fail(error, FARO_INVALID, "the policy went back to version %" PRIu64, version);
   if (version == r->version) return FARO_OK;
   r->version = version;
   r->stopped = faro_clock();
   r->shown = false;
-  if (version > r->trial.campaign.batches)
-    return FARO_OK; /* the campaign is over: this policy gets no reports */
+  if (r->over) return FARO_OK; /* this policy gets no reports */
   return faro_crowd_policy(r->crowd, sent.bytes, sent.length, version, error);
 }
 
@@ -438,12 +481,11 @@ static faro_status play_on(run *r, double end, faro_error *error) {
 /* Clients report without pause until the campaign is over. */
 static faro_status play(run *r, faro_error *error) {
   const double end = faro_clock() + 120;
-  const uint64_t last = r->trial.campaign.batches + 1;
   const uint64_t part = faults[r->plan.fault].strike == strike_old ? 8 : 2; /* a copy is made early */
   uint64_t next = 1 + below(r, BATCH * BATCHES / part);
   faro_status status = look(r, error);
   faro_crowd_allow(r->crowd, UINT64_C(1) << 40);
-  while (status == FARO_OK && r->version < last) {
+  while (status == FARO_OK && !r->over) {
     if (is_due(r, next)) {
       status = strike(r, error);
       next = faro_crowd_progress(r->crowd) + 1 + below(r, BATCH * BATCHES / 4);
@@ -463,7 +505,7 @@ static void check_counts(run *r) {
   for (size_t i = 0; i < (c->shufflers ? c->shufflers : 1); i++) {
     const uint64_t unit = faro_campaign_unit(c, i);
     const uint64_t here = faro_crowd_counted(r->crowd, i, 0, NULL),
-                   due = faro_campaign_reports(c, c->batches / unit * unit);
+                   due = faro_campaign_reports(c, faro_campaign_batches(c) / unit * unit);
     acknowledged += here;
     released += due;
     passed = passed && here == due;
@@ -479,9 +521,14 @@ static void check_health(run *r) {
   faro_checks_add(&r->list, 'k', "every role is well again", !visible(r), "%d outages", r->outages);
 }
 
+/* Whether every version has a batch of its own. */
+static bool own_batches(const run *r) {
+  return faro_campaign_in_phases(&r->trial.campaign) || faro_campaign_in_rounds(&r->trial.campaign);
+}
+
 static faro_status check(run *r, faro_error *error) {
   faro_record *record = NULL;
-  const uint64_t batches = r->trial.campaign.batches;
+  const uint64_t batches = faro_campaign_batches(&r->trial.campaign);
   check_health(r);
   check_counts(r);
   faro_check_ledger(&r->list, &r->trial, batches);
@@ -496,7 +543,7 @@ static faro_status check(run *r, faro_error *error) {
   }
   const faro_status status = faro_record_create(&record, &r->trial, error);
   if (status != FARO_OK) return status;
-  faro_check_record(&r->list, &r->trial, record, r->crowd, batches, false);
+  faro_check_record(&r->list, &r->trial, record, r->crowd, batches, own_batches(r));
   faro_check_replay(&r->list, &r->trial, record, r->crowd, batches);
   faro_check_files(&r->list, &r->trial, record, UINT64_MAX);
   faro_record_destroy(record);
@@ -506,7 +553,7 @@ static faro_status check(run *r, faro_error *error) {
 static faro_status serve(run *r, faro_error *error) {
   const faro_crowd_params crowd = {.threads = THREADS,
                                    .group = r->plan.group,
-                                   .world = "linear-iid",
+                                   .world = r->plan.world,
                                    .seed = r->plan.number,
                                    .patience = 60,
                                    .listen = 16};
@@ -522,10 +569,10 @@ static faro_status serve(run *r, faro_error *error) {
 static bool report(const run *r, faro_status status, const faro_error *error, double seconds) {
   const bool good = status == FARO_OK && faro_checks_passed(&r->list);
   const faro_tally t = r->crowd ? faro_crowd_tally(r->crowd, 0) : (faro_tally){0};
-  printf("%3" PRIu64 " %s %-17s %5.2f s, %" PRIu64 " reports, %" PRIu64 " sent again, %" PRIu64
+  printf("%3" PRIu64 " %s %-11s %-17s %5.2f s, %" PRIu64 " reports, %" PRIu64 " sent again, %" PRIu64
          " known, %" PRIu64 " cuts; %s\n",
-         r->plan.number, good ? "good" : "BAD ", r->plan.release, seconds, t.reports, t.retries,
-         t.answers[FARO_VERDICT_KNOWN], r->cuts, r->told);
+         r->plan.number, good ? "good" : "BAD ", r->plan.learner, r->plan.release, seconds, t.reports,
+         t.retries, t.answers[FARO_VERDICT_KNOWN], r->cuts, r->told);
   if (status != FARO_OK) printf("    %s\n", error->message);
   for (size_t i = 0; i < r->list.count; i++)
     if (!r->list.row[i].passed) printf("    failed: %s: %s\n", r->list.row[i].text, r->list.row[i].found);
@@ -569,27 +616,57 @@ static void close_clock(run *r) {
   if (r->clock >= 0) close(r->clock);
 }
 
+/* What phases and rounds need; everybody knows the arms of phases. */
+static faro_status complete(run *r, faro_trial_params *params, faro_error *error) {
+  const faro_crowd_params crowd = {.world = r->plan.world, .seed = r->plan.number};
+  faro_env *world = NULL;
+  if (strcmp(r->plan.learner, "glm-batched") == 0) {
+    params->link = FARO_LINK_LOGISTIC;
+    params->bound = 2; /* that of the environment */
+    params->fits = FITS;
+    params->contributions = FITS + 1;
+    params->horizon = 24;
+  }
+  if (!faro_trial_in_phases(params)) return FARO_OK;
+  params->dimension = DIRECTIONS;
+  params->horizon = BATCH * BATCHES;
+  if (faro_trial_averages(params)) {
+    params->horizon = 4096; /* rounds of each client */
+    params->clients = PLAYERS + THREADS * r->plan.group;
+    params->reports = PLAYERS;
+    params->noise = 1;
+    params->spread = 0.1;
+    params->contributions = 1;
+  }
+  params->features = r->features;
+  const faro_status status = faro_crowd_world(&world, params, &crowd, params->horizon, error);
+  if (status == FARO_OK) faro_crowd_rows(faro_env_arms(world), r->features);
+  faro_env_destroy(world);
+  return status;
+}
+
 static faro_status create(run *r, const char *directory, faro_error *error) {
-  const faro_trial_params params = {.command = FARO_COMMAND,
-                                    .directory = directory,
-                                    .learner = r->plan.learner,
-                                    .release = r->plan.release,
-                                    .dimension = DIMENSION,
-                                    .arms = ARMS,
-                                    .clients = CLIENTS,
-                                    .batch = r->plan.grows ? BATCH / 4 : BATCH,
-                                    .batches = BATCHES,
-                                    .growth = r->plan.grows ? 2 : 1,
-                                    .largest = BATCH,
-                                    .shufflers = r->plan.shufflers,
-                                    .epsilon = 8,
-                                    .delta = 1e-3,
-                                    .honest = 1,
-                                    .norm = 1,
-                                    .high = 1,
-                                    .keep = (size_t)1 << 26};
+  faro_trial_params params = {.command = FARO_COMMAND,
+                              .directory = directory,
+                              .learner = r->plan.learner,
+                              .release = r->plan.release,
+                              .dimension = DIMENSION,
+                              .arms = ARMS,
+                              .clients = CLIENTS,
+                              .batch = r->plan.grows ? BATCH / 4 : BATCH,
+                              .batches = BATCHES,
+                              .growth = r->plan.grows ? 2 : 1,
+                              .largest = BATCH,
+                              .shufflers = r->plan.shufflers,
+                              .epsilon = 8,
+                              .delta = 1e-3,
+                              .honest = 1,
+                              .norm = 1,
+                              .high = 1,
+                              .keep = (size_t)1 << 26};
   const bool clock = faults[r->plan.fault].strike == strike_clock;
-  const faro_status status = clock ? open_clock(r, directory, error) : FARO_OK;
+  faro_status status = complete(r, &params, error);
+  if (status == FARO_OK && clock) status = open_clock(r, directory, error);
   return status == FARO_OK ? faro_trial_create(&r->trial, &params, error) : status;
 }
 

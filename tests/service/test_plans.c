@@ -2,6 +2,7 @@
 #include "support/handover.h"
 #include "support/support.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,10 @@
 #include <faro/client.h>
 
 #include "client/many.h"
+#include "learner/eliminator.h"
 #include "service/analyzer/applier.h"
 #include "service/state/spool.h"
+#include "sim/loop.h"
 
 static faro_error why;
 
@@ -43,6 +46,7 @@ typedef struct scene {
   faro_client *client;
   uint64_t sequence[CLIENTS];
   size_t next; /* the client that comes next */
+  double mean[ARMS];
   faro_sim_rng rng;
 } scene;
 
@@ -51,6 +55,10 @@ typedef struct plot {
   const char *learner, *release;
   uint64_t horizon, batch, largest, clients, contributions;
   faro_level level;
+  double low;             /* the least reward; the greatest is 1 */
+  const double *features; /* NULL: those above */
+  size_t settings;        /* 1: the learner's setting `core` is not its default */
+  double core;
 } plot;
 
 static const plot turns = {.learner = "pe",
@@ -79,19 +87,21 @@ static faro_campaign draft(const scene *s, const plot *p) {
                                 .level = p->level,
                                 .contributions = p->contributions,
                                 .calibration = FARO_CALIBRATION_TIGHT},
-                     .centre = 0.5,
+                     .centre = (p->low + 1) / 2,
                      .arms = ARMS,
                      .failure = 0.1,
                      .analyzer = "http://127.0.0.1:1",
                      .shufflers = strncmp(p->release, "shuffle", 7) == 0,
                      .shuffler = {{.url = "http://127.0.0.1:2"}},
                      .phases = {.reports = p->clients},
+                     .settings = p->settings,
+                     .setting = {{.name = "core", .value = p->core}},
                      .features = ARMS * D};
-  memcpy(c.feature, features, sizeof features);
+  memcpy(c.feature, p->features ? p->features : features, sizeof features);
   snprintf(c.learner, sizeof c.learner, "%s", p->learner);
   memcpy(c.seal, s->keys.seal.public_key, sizeof c.seal);
   memcpy(c.shuffler[0].key, s->shuffler.public_key, FARO_KEY_BYTES);
-  assert_ok(faro_contribution_init(&c.contribution, D, 1, -0.5, 0.5, error));
+  assert_ok(faro_contribution_init(&c.contribution, D, 1, (p->low - 1) / 2, (1 - p->low) / 2, error));
   return c;
 }
 
@@ -142,6 +152,7 @@ static void open_scene(scene *s, const plot *p) {
   assert_ok(faro_seal_key_make(&s->keys.seal, error));
   assert_ok(faro_sign_key_make(&s->shuffler, error));
   faro_sim_open(&s->rng, 1, 0, FARO_ROLE_USER);
+  memcpy(s->mean, mean_of, sizeof s->mean);
   s->campaign = draft(s, p);
   assert_ok(faro_learning_complete(&s->campaign, error));
   assert_ok(faro_campaign_write(&s->campaign, &s->keys.sign, &s->document, &s->length, error));
@@ -180,7 +191,7 @@ static void make_report(scene *s, faro_client *client, unsigned char *frame) {
     bool counts = false;
     assert_ok(faro_client_next(client, &arm, &counts, error));
     assert_true(counts);
-    assert_ok(faro_client_reward(client, arm, faro_sim_uniform(&s->rng) < mean_of[arm], error));
+    assert_ok(faro_client_reward(client, arm, faro_sim_uniform(&s->rng) < s->mean[arm], error));
   }
   assert_ok(faro_client_report_plan(client, frame, &parts, error));
   assert_int_equal(parts, 1);
@@ -536,10 +547,184 @@ static void test_plans__a_damaged_state_is_refused(void **state) {
   close_scene(&s);
 }
 
+/* Between a loop and its learner. What the deployed learner hears is written down; then the
+ * simulator plays, and its learner hears the same. */
+
+typedef struct phase {
+  size_t support, arm[ARMS], left, active[ARMS];
+  uint64_t pulls[ARMS];
+  faro_heard heard[ARMS];
+  double width[ARMS]; /* of all that were in play, by their order */
+  double mean[ARMS];  /* of the arms that are left */
+} phase;
+
+static struct {
+  bool records, replays;
+  const faro_eliminator *whose; /* the first learner that has heard something */
+  size_t phases, at;
+  phase phase[64];
+} ear;
+
+faro_status __real_faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *e2);
+faro_status __wrap_faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *e2);
+
+static phase phase_of(const faro_eliminator *e) {
+  phase p = {.support = e->plan.support};
+  assert_true(p.support <= ARMS);
+  memcpy(p.arm, e->plan.arm, p.support * sizeof *p.arm);
+  memcpy(p.pulls, e->plan.pulls, p.support * sizeof *p.pulls);
+  return p;
+}
+
+static void look(const faro_eliminator *e, size_t before, phase *p) {
+  memcpy(p->width, e->width, before * sizeof *p->width);
+  p->left = e->actives;
+  memcpy(p->active, e->active, p->left * sizeof *p->active);
+  memcpy(p->mean, e->mean, p->left * sizeof *p->mean);
+}
+
+static faro_status record(faro_eliminator *e, const faro_heard *heard, faro_error *e2) {
+  phase *p = &ear.phase[ear.phases++];
+  assert_true(ear.phases <= sizeof ear.phase / sizeof *ear.phase);
+  ear.whose = e;
+  *p = phase_of(e);
+  memcpy(p->heard, heard, p->support * sizeof *p->heard);
+  const size_t before = e->actives;
+  const faro_status status = __real_faro_eliminator_hear(e, heard, e2);
+  look(e, before, p);
+  return status;
+}
+
+/* The simulator must have made the same plan, and must draw the same conclusions from it. */
+static faro_status replay(faro_eliminator *e, faro_error *e2) {
+  if (ear.at == ear.phases) return faro_fail(e2, FARO_INTERRUPTED, "all phases are compared");
+  const phase *p = &ear.phase[ear.at++];
+  phase own = phase_of(e);
+  memcpy(own.heard, p->heard, sizeof own.heard);
+  const size_t before = e->actives;
+  const faro_status status = __real_faro_eliminator_hear(e, p->heard, e2);
+  look(e, before, &own);
+  assert_memory_equal(&own, p, sizeof own);
+  return status;
+}
+
+faro_status __wrap_faro_eliminator_hear(faro_eliminator *e, const faro_heard *heard, faro_error *e2) {
+  if (ear.replays) return replay(e, e2);
+  const bool mine = ear.records && (!ear.whose || ear.whose == e);
+  return mine ? record(e, heard, e2) : __real_faro_eliminator_hear(e, heard, e2);
+}
+
+static double number_at(const unsigned char *from) {
+  const uint64_t bits = faro_load64(from);
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/* What the learner has heard must be the released sums, batch by batch, as the analyzer's state has
+ * them (learning_phases.c): sums of rewards that are scaled to [-1/2, 1/2]. */
+static void assert_released(const scene *s, double low) {
+  enum { HEAD = 12, RECORD = FARO_DIGEST_BYTES + 6 * 8, EACH = 16 };
+  unsigned char *state = NULL;
+  size_t length = 0, at = HEAD;
+  assert_ok(faro_learning_save(faro_applier_learning(s->applier), &state, &length, error));
+  for (size_t l = 0; l < ear.phases; l++)
+    for (size_t i = 0; i < ear.phase[l].support; i++) {
+      const faro_heard *h = &ear.phase[l].heard[i];
+      double count = 0, sum = 0, square = 0;
+      while (count < h->count) {
+        const double n = (double)faro_load64(state + at + FARO_DIGEST_BYTES);
+        count += n;
+        sum += (1 - low) * (number_at(state + at + RECORD) + n / 2) + low * n;
+        square += pow((1 - low) * number_at(state + at + RECORD + 8), 2);
+        at += RECORD + EACH;
+      }
+      assert_true(count == h->count && count >= (double)ear.phase[l].pulls[i]);
+      assert_true(fabs(sum - h->sum) <= 1e-9 * count && fabs(sqrt(square) - h->scale) <= 1e-9 * h->scale);
+    }
+  assert_true(at <= length); /* what is left is of a phase that the horizon did not have room for */
+  free(state);
+}
+
+/* The simulator's world, whose arms the campaign takes. */
+typedef struct rehearsal {
+  faro_experiment *experiment;
+  faro_turn turn;
+  faro_play_record ignored;
+  double rows[ARMS * D];
+} rehearsal;
+
+static void open_rehearsal(rehearsal *r, const char *learner, const char *core) {
+  char text[400];
+  faro_env *env = NULL;
+  const int length = snprintf(
+      text, sizeof text,
+      "environment: {name: linear-fixed, dimension: %d, arms: %d, draw: sphere}\nhorizon: %d\nepsilon: 2\n"
+      "delta: 0.000001\nfailure: 0.1\nalgorithms: [{learner: %s, release: shuffle-bits, core: %s}]\n",
+      D, ARMS, (int)turns.horizon, learner, core);
+  assert_ok(faro_experiment_parse(&r->experiment, "test.yaml", text, (size_t)length, NULL, error));
+  r->turn = (faro_turn){.cell = &r->experiment->cell[0], .seed = 3, .record = &r->ignored};
+  const faro_env_params params = faro_cell_env(r->turn.cell);
+  assert_ok(faro_env_create(&env, r->turn.cell->env, &params, error));
+  faro_turn_begin(&r->turn, env);
+  const faro_arms *arms = faro_env_arms(env);
+  for (size_t a = 0; a < ARMS; a++)
+    for (size_t i = 0; i < D; i++) r->rows[a * D + i] = arms->x[i * arms->stride + a];
+  faro_env_destroy(env);
+}
+
+/* A whole campaign with these arms; arm 0 is the best. */
+static void play_deployed(const rehearsal *r, const plot *p) {
+  const double *rows = r->rows;
+  scene s;
+  open_scene(&s, p);
+  for (size_t a = 0; a < ARMS; a++)
+    s.mean[a] = 0.5 + 0.5 * (rows[0] * rows[a * D] + rows[1] * rows[a * D + 1]);
+  memset(&ear, 0, sizeof ear);
+  ear.records = true;
+  (void)play(&s, UINT64_MAX);
+  ear.records = false;
+  assert_true(ear.phases > 2 && ear.phase[ear.phases - 1].left < ARMS); /* some arms were dropped */
+  assert_released(&s, p->low);
+  close_scene(&s);
+}
+
+/* Rewards come from the clients of the campaign, so all that the simulator's learner knows is what
+ * the analyzer has released. `core` is not auto: that goes by the noise of a batch, and a deployed
+ * one is never smaller than the campaign's least. */
+static void test_plans__the_simulator_makes_the_same_plans_from_the_same_sums(void **state) {
+  (void)state;
+  static const struct {
+    const char *learner, *core;
+    double value;
+  } cases[] = {{"pe", "true", FARO_CORE_ALWAYS},
+               {"pe", "false", FARO_CORE_NEVER},
+               {"hanna", "true", FARO_CORE_ALWAYS}};
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+    rehearsal r = {0};
+    faro_error ended = {0};
+    open_rehearsal(&r, cases[k].learner, cases[k].core);
+    plot p = turns;
+    p.learner = cases[k].learner;
+    p.low = faro_cell_facts(r.turn.cell).low;
+    p.features = r.rows;
+    p.settings = 1;
+    p.core = cases[k].value;
+    play_deployed(&r, &p);
+    ear.replays = true;
+    const faro_status status = faro_play(&r.turn, &ended);
+    ear.replays = false;
+    assert_true(status == FARO_OK || status == FARO_INTERRUPTED);
+    assert_int_equal(ear.at, ear.phases);
+    faro_experiment_destroy(r.experiment);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_plans__elimination_finds_the_best_arm_and_survives_restarts),
       cmocka_unit_test(test_plans__clients_averages_find_the_best_arm),
+      cmocka_unit_test(test_plans__the_simulator_makes_the_same_plans_from_the_same_sums),
       cmocka_unit_test(test_plans__every_form_of_reports_works),
       cmocka_unit_test(test_plans__an_analyzer_that_shows_two_plans_gains_nothing),
       cmocka_unit_test(test_plans__a_plan_must_keep_what_the_campaign_states),

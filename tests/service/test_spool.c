@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "service/state/counts.h"
 #include "service/state/spool.h"
 #include "support/support.h"
 
@@ -68,7 +69,8 @@ static faro_verdict accept_body(world *w, size_t client, uint64_t version, uint6
   faro_store64(body, mark);
   faro_spool_entry entry = {.version = version, .sequence = sequence, .body = body};
   faro_token_hash(w->tokens + client * FARO_TOKEN_BYTES, entry.hash);
-  assert_ok(faro_spool_accept(w->spool, &entry, error));
+  faro_spool_admit(w->spool, &entry, 1);
+  if (entry.verdict == FARO_VERDICT_ACCEPTED) assert_ok(faro_spool_accept(w->spool, &entry, error));
   return entry.verdict;
 }
 
@@ -213,6 +215,74 @@ static void test_spool__a_group_that_fails_leaves_nothing(void **state) {
   assert_int_equal(seen.held, 1);
   assert_int_equal(seen.waiting, 0);
   end(&w);
+}
+
+/* Changes the file behind the spool's back. */
+static void alter(const world *w, const char *sql) {
+  sqlite3 *handle = NULL;
+  assert_int_equal(sqlite3_open(w->state, &handle), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(handle);
+}
+
+/* A group of the clients first .. last - 1 that cannot be committed. */
+static void fail_group(world *w, size_t first, size_t last) {
+  faro_error refused = {0};
+  alter(w, "CREATE TRIGGER no BEFORE INSERT ON totals BEGIN SELECT RAISE(ABORT, 'not today'); END");
+  assert_ok(faro_spool_begin(w->spool, error));
+  for (size_t i = first; i < last; i++) assert_int_equal(accept_one(w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_commit(w->spool, &refused), FARO_SYSTEM);
+  assert_non_null(strstr(refused.message, "not today"));
+  alter(w, "DROP TRIGGER no");
+}
+
+/* What memory says about clients goes back with the file, also if the group closed a batch. */
+static void test_spool__clients_of_a_failed_group_may_send_again(void **state) {
+  (void)state;
+  world w;
+  begin_bits(&w, 10, 4);
+  w.campaign.params.level = FARO_LEVEL_USER;
+  w.campaign.params.contributions = 1;
+  open_spool(&w);
+  assert_int_equal(verdict_of(&w, 0, 1, 1), FARO_VERDICT_ACCEPTED);
+  fail_group(&w, 1, 3);
+  fail_group(&w, 1, 6); /* with the fourth report the batch closes */
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 0);
+  assert_int_equal(faro_spool_snapshot(w.spool).held, 1);
+  assert_int_equal(verdict_of(&w, 0, 1, 1), FARO_VERDICT_KNOWN);
+  assert_int_equal(verdict_of(&w, 0, 1, 2), FARO_VERDICT_TWICE); /* it is in the open batch */
+  for (size_t i = 1; i < 4; i++) assert_int_equal(verdict_of(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
+  assert_int_equal(verdict_of(&w, 0, 2, 2), FARO_VERDICT_SPENT);
+  for (size_t i = 4; i < 6; i++) assert_int_equal(verdict_of(&w, i, 2, 1), FARO_VERDICT_ACCEPTED);
+  end(&w);
+}
+
+/* Against an array with a place for each client. The table begins with room for one. */
+static void test_counts__are_those_of_a_plain_array(void **state) {
+  (void)state;
+  enum { N = 3000, STEPS = 20000 };
+  static uint64_t used[N], sequence[N];
+  faro_counts *counts = NULL;
+  assert_ok(faro_counts_create(&counts, 1, error));
+  for (uint64_t round = 0; round < 2; round++) {
+    memset(used, 0, sizeof used);
+    memset(sequence, 0, sizeof sequence);
+    for (uint64_t i = 0, at = 1; i < STEPS; i++) {
+      unsigned char hash[FARO_HASH_BYTES] = {0};
+      at = at * 6364136223846793005u + 1442695040888963407u;
+      const size_t client = (size_t)(at >> 33) % N;
+      faro_store64(hash, client);
+      faro_count *count = faro_counts_find(counts, hash);
+      assert_int_equal(count ? count->used : 0, used[client]);
+      assert_int_equal(count ? count->sequence : 0, sequence[client]);
+      assert_ok(faro_counts_enter(counts, hash, &count, error));
+      count->used = ++used[client];
+      count->sequence = sequence[client] = i;
+    }
+    faro_counts_clear(counts);
+  }
+  faro_counts_destroy(counts);
 }
 
 static void test_spool__ends_with_its_campaign(void **state) {
@@ -666,6 +736,8 @@ int main(void) {
       cmocka_unit_test(test_spool__counts_as_the_release_does),
       cmocka_unit_test(test_spool__the_file_tells_no_order_of_arrival),
       cmocka_unit_test(test_spool__a_group_that_fails_leaves_nothing),
+      cmocka_unit_test(test_spool__clients_of_a_failed_group_may_send_again),
+      cmocka_unit_test(test_counts__are_those_of_a_plain_array),
       cmocka_unit_test(test_spool__ends_with_its_campaign),
       cmocka_unit_test(test_spool__closes_every_batch_at_its_own_size),
       cmocka_unit_test(test_spool__tokens_come_and_go),

@@ -1,8 +1,12 @@
-/* limiter: see the header. The table has sets of four slots; the hash of a name says which set. */
+/* limiter: see the header. The table has sets of four slots; the hash of a name says which set.
+ *
+ * A look at a name that adds nothing (amount 0) is free while no name is over the limit, which is
+ * nearly always. */
 #include "service/http/limiter.h"
 
 #include <pthread.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,7 +22,9 @@ typedef struct slot {
 struct faro_limiter {
   double rate, burst;
   unsigned char key[crypto_shorthash_KEYBYTES];
+  atomic_bool any; /* a name may be over the limit */
   pthread_mutex_t mutex;
+  double until; /* under the mutex: then no name is over the limit any more */
   slot slot[SETS][WAYS];
 };
 
@@ -55,8 +61,19 @@ static slot *find(faro_limiter *limiter, uint64_t name, double now) {
   return lowest;
 }
 
+/* Adds to a name. Call it under the mutex. */
+static void add(faro_limiter *limiter, slot *s, const slot *added) {
+  const double excess = added->level + 1 - limiter->burst;
+  *s = *added;
+  if (excess <= 0) return;
+  const double until = added->at + excess / limiter->rate;
+  if (until > limiter->until) limiter->until = until;
+  atomic_store(&limiter->any, true);
+}
+
 bool faro_limiter_over(faro_limiter *limiter, const void *name, size_t length, double amount) {
   uint64_t hash = 0;
+  if (amount <= 0 && !atomic_load(&limiter->any)) return false;
   const double now = faro_clock();
   crypto_shorthash((unsigned char *)&hash, name, length, limiter->key);
   hash |= 1; /* never 0 */
@@ -64,7 +81,8 @@ bool faro_limiter_over(faro_limiter *limiter, const void *name, size_t length, d
   slot *s = find(limiter, hash, now);
   const double level = s->name == hash ? level_of(limiter, s, now) : 0;
   const bool over = level + amount > limiter->burst || (amount <= 0 && level + 1 > limiter->burst);
-  if (!over && amount > 0) *s = (slot){.name = hash, .level = level + amount, .at = now};
+  if (!over && amount > 0) add(limiter, s, &(slot){.name = hash, .level = level + amount, .at = now});
+  if (now > limiter->until) atomic_store(&limiter->any, false);
   pthread_mutex_unlock(&limiter->mutex);
   return over;
 }

@@ -52,6 +52,7 @@ struct faro_intake {
   atomic_uint_fast64_t posts[FARO_STATUS_CLASSES]; /* posts with such reports, by the class of their answer */
   _Atomic(faro_metric *) answers[FARO_STATUS_CLASSES]; /* the server's counters for these */
   pthread_mutex_t store;                               /* guards the spool */
+  atomic_bool wanted;                                  /* the writer waits for the store */
   pthread_mutex_t mutex;                               /* guards the members below, up to `state` */
   pthread_cond_t work, closed;
   post *first, **last;
@@ -83,10 +84,6 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   if (report.shuffler != in->shuffler) return;
   faro_token_hash(report.token, entry->hash);
   sodium_memzero(report.token, sizeof report.token);
-  entry->verdict = FARO_VERDICT_TOKEN;
-  if (!faro_spool_knows(in->spool, entry->hash)) return;
-  entry->verdict = FARO_VERDICT_LIMITED;
-  if (faro_limiter_over(in->refusals, entry->hash, FARO_HASH_BYTES, 0)) return;
   entry->verdict = FARO_VERDICT_ACCEPTED;
   entry->version = report.version;
   entry->sequence = report.sequence;
@@ -96,9 +93,13 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
 /* Whether any report is left for the writer to judge. */
 static bool read_entries(const faro_intake *in, const unsigned char *body, post *p) {
   bool any = false;
+  for (size_t i = 0; i < p->count; i++) read_entry(in, body + i * in->frame, &p->entry[i]);
+  faro_spool_admit(in->spool, p->entry, p->count);
   for (size_t i = 0; i < p->count; i++) {
-    read_entry(in, body + i * in->frame, &p->entry[i]);
-    any = any || p->entry[i].verdict == FARO_VERDICT_ACCEPTED;
+    faro_spool_entry *e = &p->entry[i];
+    if (e->verdict != FARO_VERDICT_ACCEPTED) continue;
+    if (faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 0)) e->verdict = FARO_VERDICT_LIMITED;
+    else any = true;
   }
   return any;
 }
@@ -316,7 +317,9 @@ static bool could_write(faro_intake *in) {
 
 static void write_and_answer(faro_intake *in, post *group) {
   faro_error error = {0};
+  atomic_store(&in->wanted, true);
   pthread_mutex_lock(&in->store);
+  atomic_store(&in->wanted, false);
   bool any = false;
   post *open = NULL;
   const bool written = write_group(in, group, &any, &open, &error) == FARO_OK;
@@ -380,18 +383,22 @@ static void retry_purge(faro_intake *in) {
   else tell(in, could_write(in));
 }
 
-/* Folds the clients of the batch that has closed. The writer gets the store between two steps, for
- * as long as a step takes. */
+/* A mutex is not fair: a writer that waits for the store must get it before we take it again. */
+static void give_way(faro_intake *in) {
+  while (atomic_load(&in->wanted)) faro_sleep(1e-4);
+}
+
+/* Folds the clients of the batch that has closed. Between two steps the writer gets the store, for
+ * a group of reports. */
 static faro_status fold_all(faro_intake *in, faro_error *error) {
   faro_status status = FARO_OK;
   for (bool more = true; more && status == FARO_OK;) {
+    give_way(in);
     pthread_mutex_lock(&in->store);
-    const double start = faro_clock();
     status = faro_spool_fold(in->spool, error);
     more = faro_spool_snapshot(in->spool).unfolded;
     if (status != FARO_OK) tell(in, false);
     pthread_mutex_unlock(&in->store);
-    if (more) faro_sleep(faro_clock() - start);
   }
   return status;
 }

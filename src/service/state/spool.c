@@ -34,19 +34,43 @@ faro_spool_state faro_spool_snapshot(const faro_spool *s) {
 static void drop_before(faro_spool *s) {
   sodium_memzero(s->ones_before, s->entries * 8);
   sodium_memzero(&s->before, sizeof s->before);
+  if (s->undos > 0) sodium_memzero(s->undo, s->undos * sizeof *s->undo);
+  s->undos = 0;
 }
 
 static faro_status begin_group(faro_spool *s, faro_error *error) {
   s->before = s->now;
   s->changed = false;
   memcpy(s->ones_before, s->ones, s->entries * 8);
-  const faro_status status = faro_database_begin(s->database, error);
+  faro_status status = s->stale ? faro_spool_load_members(s, error) : FARO_OK;
+  if (status == FARO_OK) {
+    s->stale = false;
+    status = faro_database_begin(s->database, error);
+  }
   if (status != FARO_OK) drop_before(s);
   return status;
 }
 
+/* Takes the group's reports from the counts again. If the group closed a batch, its members are
+ * gone: they come from the file, before the next group. */
+static void undo_counts(faro_spool *s) {
+  if (s->now.number != s->before.number) s->stale = true;
+  while (s->undos > 0) {
+    spool_undo *u = &s->undo[--s->undos];
+    faro_count *client = faro_counts_find(s->clients, u->hash);
+    faro_count *member = s->stale ? NULL : faro_counts_find(s->members, u->hash);
+    if (client) {
+      client->used--;
+      client->sequence = u->sequence;
+    }
+    if (member) member->used--;
+    sodium_memzero(u, sizeof *u);
+  }
+}
+
 static void give_up(faro_spool *s) {
   faro_database_rollback(s->database);
+  undo_counts(s);
   s->now = s->before;
   memcpy(s->ones, s->ones_before, s->entries * 8);
   drop_before(s);
@@ -81,44 +105,17 @@ static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned cha
   sodium_memzero(&state, sizeof state);
 }
 
-/* A client's row of a table. */
-typedef struct found {
-  bool row;
-  bool other; /* the mark belongs to another report */
-  uint64_t used, sequence;
-} found;
-
-/* The client's numbers from all batches that were folded. */
-static faro_status find_client(faro_spool *s, const faro_spool_entry *e, found *f, faro_error *error) {
-  sqlite3_stmt *statement = s->sql[FIND_CLIENT];
-  const faro_status status = faro_database_step(s->database, statement, &f->row, error, "b",
-                                                (const void *)e->hash, (size_t)FARO_HASH_BYTES);
-  if (status == FARO_OK && f->row) {
-    f->used = (uint64_t)sqlite3_column_int64(statement, 0);
-    f->sequence = (uint64_t)sqlite3_column_int64(statement, 1);
-  }
-  faro_database_reset(statement);
-  return status;
-}
-
-/* The client's numbers from this batch: the open one, or the one before. The mark of the latter has
- * lost its key. */
-static faro_status find_in(faro_spool *s, uint64_t batch, const faro_spool_entry *e, found *f,
-                           faro_error *error) {
-  sqlite3_stmt *statement = s->sql[FIND_OPEN];
+/* Whether the report in the open batch with this client and sequence number is another one. */
+static faro_status find_mark(faro_spool *s, const faro_spool_entry *e, bool *other, faro_error *error) {
+  sqlite3_stmt *statement = s->sql[FIND_MARK];
+  unsigned char mark[SPOOL_MARK_BYTES];
+  bool row = false;
   const faro_status status =
-      faro_database_step(s->database, statement, &f->row, error, "bi", (const void *)e->hash,
-                         (size_t)FARO_HASH_BYTES, (int64_t)batch);
-  if (status == FARO_OK && f->row) {
-    f->used = (uint64_t)sqlite3_column_int64(statement, 0);
-    f->sequence = (uint64_t)sqlite3_column_int64(statement, 1);
-  }
-  if (f->row && batch == s->now.number && f->sequence == e->sequence) {
-    unsigned char mark[SPOOL_MARK_BYTES];
-    mark_of(s, e, mark);
-    f->other = sqlite3_column_bytes(statement, 2) != SPOOL_MARK_BYTES ||
-               sodium_memcmp(sqlite3_column_blob(statement, 2), mark, SPOOL_MARK_BYTES) != 0;
-  }
+      faro_database_step(s->database, statement, &row, error, "bi", (const void *)e->hash,
+                         (size_t)FARO_HASH_BYTES, (int64_t)s->now.number);
+  mark_of(s, e, mark);
+  *other = status != FARO_OK || !row || sqlite3_column_bytes(statement, 0) != SPOOL_MARK_BYTES ||
+           sodium_memcmp(sqlite3_column_blob(statement, 0), mark, SPOOL_MARK_BYTES) != 0;
   faro_database_reset(statement);
   return status;
 }
@@ -131,35 +128,70 @@ static bool is_current(const faro_spool *s, uint64_t version) {
 }
 
 /* Repetitions are checked first: a report that was accepted stays accepted, whatever has changed
- * since. */
+ * since. The mark of a batch before has lost its key, so only the open one has marks to compare. */
 static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) {
-  found all = {0};    /* batches that were folded */
-  found before = {0}; /* the batch before, if it was not folded yet */
-  found here = {0};
-  e->verdict = FARO_VERDICT_TOKEN;
-  if (!faro_roster_holds(s->roster, e->hash)) return FARO_OK;
-  faro_status status = find_client(s, e, &all, error);
-  if (status == FARO_OK && s->now.unfolded) status = find_in(s, s->now.number - 1, e, &before, error);
-  if (status == FARO_OK) status = find_in(s, s->now.number, e, &here, error);
-  const uint64_t last = here.row ? here.sequence : before.row ? before.sequence : all.sequence;
+  const faro_count *client = faro_counts_find(s->clients, e->hash);
+  const faro_count *member = faro_counts_find(s->members, e->hash);
+  const uint64_t last = client ? client->sequence : 0;
+  const uint64_t here = member ? member->used : 0;
+  bool other = false;
+  faro_status status = FARO_OK;
+  if (here > 0 && e->sequence == last) status = find_mark(s, e, &other, error);
   if (e->sequence == 0 || e->sequence > INT64_MAX) e->verdict = FARO_VERDICT_MALFORMED;
-  else if (e->sequence < last || here.other) e->verdict = FARO_VERDICT_REPLAY;
+  else if (e->sequence < last || other) e->verdict = FARO_VERDICT_REPLAY;
   else if (e->sequence == last) e->verdict = FARO_VERDICT_KNOWN;
   else if (over(s) || s->now.waiting >= FARO_SPOOL_AHEAD) e->verdict = FARO_VERDICT_CLOSED;
   else if (!is_current(s, e->version)) e->verdict = FARO_VERDICT_STALE;
-  else if (here.used >= s->u) e->verdict = FARO_VERDICT_TWICE;
-  else if (all.used + before.used + here.used >= s->most) e->verdict = FARO_VERDICT_SPENT;
+  else if (here >= s->u) e->verdict = FARO_VERDICT_TWICE;
+  else if (client && client->used >= s->most) e->verdict = FARO_VERDICT_SPENT;
   else e->verdict = FARO_VERDICT_ACCEPTED;
   return status;
+}
+
+/* Makes room for one more report to take back. */
+static faro_status make_room(faro_spool *s, faro_error *error) {
+  if (s->undos < s->undo_room) return FARO_OK;
+  const size_t room = s->undo_room ? 2 * s->undo_room : 1024;
+  spool_undo *larger = calloc(room, sizeof *larger);
+  if (!larger) return faro_fail(error, FARO_MEMORY, "cannot allocate a group of %zu reports", room);
+  if (s->undos > 0) {
+    memcpy(larger, s->undo, s->undos * sizeof *larger);
+    sodium_memzero(s->undo, s->undos * sizeof *larger);
+  }
+  free(s->undo);
+  s->undo = larger;
+  s->undo_room = room;
+  return FARO_OK;
+}
+
+/* Counts a report for its client, so that it can be taken back. *used: its reports in the open
+ * batch. */
+static faro_status count(faro_spool *s, const faro_spool_entry *e, uint64_t *used, faro_error *error) {
+  faro_count *client = NULL;
+  faro_count *member = NULL;
+  faro_status status = faro_counts_enter(s->clients, e->hash, &client, error);
+  if (status == FARO_OK) status = faro_counts_enter(s->members, e->hash, &member, error);
+  if (status == FARO_OK) status = make_room(s, error);
+  if (status != FARO_OK) return status;
+  spool_undo *u = &s->undo[s->undos++];
+  memcpy(u->hash, e->hash, FARO_HASH_BYTES);
+  u->sequence = client->sequence;
+  client->used++;
+  client->sequence = e->sequence;
+  *used = ++member->used;
+  return FARO_OK;
 }
 
 static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *error) {
   unsigned char mark[SPOOL_MARK_BYTES];
   mark_of(s, e, mark);
   s->changed = true;
-  const faro_status status = faro_database_do(
-      s->database, s->sql[ENTER_OPEN], error, "ibib", (int64_t)s->now.number, (const void *)e->hash,
-      (size_t)FARO_HASH_BYTES, (int64_t)e->sequence, (const void *)mark, sizeof mark);
+  uint64_t used = 0;
+  faro_status status = count(s, e, &used, error);
+  if (status == FARO_OK)
+    status = faro_database_do(s->database, s->sql[ENTER_OPEN], error, "ibiib", (int64_t)s->now.number,
+                              (const void *)e->hash, (size_t)FARO_HASH_BYTES, (int64_t)used,
+                              (int64_t)e->sequence, (const void *)mark, sizeof mark);
   if (status != FARO_OK) return status;
   const faro_encoding *range = faro_campaign_encoding(s->campaign, s->shuffler, s->now.number);
   for (size_t i = 0; i < s->entries; i++)
@@ -230,6 +262,7 @@ static faro_status close_batch(faro_spool *s, faro_error *error) {
   if (status == FARO_OK) status = faro_database_run(s->database, "DELETE FROM bodies", error);
   sodium_memzero(payload, length);
   if (s->entries == 0) free(payload);
+  faro_counts_clear(s->members);
   s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1, .unfolded = true};
   randombytes_buf(s->now.key, sizeof s->now.key);
   if (status == FARO_OK)
@@ -260,7 +293,7 @@ static faro_status follow_plan(faro_spool *s, const faro_plan_row *row, const ch
 /* Closed batches. */
 
 faro_status faro_spool_fold(faro_spool *s, faro_error *error) {
-  enum { ROWS = 2000 }; /* some 10 ms, even with a million clients */
+  enum { ROWS = 4000 }; /* some 10 ms, even with a million clients */
   if (!s->now.unfolded) return FARO_OK;
   faro_status status = faro_database_begin(s->database, error);
   if (status == FARO_OK) status = fold(s, ROWS, error);
@@ -334,8 +367,12 @@ faro_status faro_spool_present(const faro_spool *s, faro_error *error) {
   return faro_database_present(s->database, error);
 }
 
-bool faro_spool_knows(const faro_spool *s, const unsigned char hash[static FARO_HASH_BYTES]) {
-  return faro_roster_holds(s->roster, hash);
+void faro_spool_admit(const faro_spool *s, faro_spool_entry *entry, size_t count) {
+  faro_roster_lock(s->roster);
+  for (size_t i = 0; i < count; i++)
+    if (entry[i].verdict == FARO_VERDICT_ACCEPTED && !faro_roster_holds(s->roster, entry[i].hash))
+      entry[i].verdict = FARO_VERDICT_TOKEN;
+  faro_roster_unlock(s->roster);
 }
 
 faro_status faro_spool_reload(const faro_spool *s, const char *tokens, size_t *count, faro_error *error) {

@@ -12,7 +12,9 @@
  *   plans    in phases: the plans of the batches so far, and of the open one
  *
  * Which clients may send is not in the file but in memory (roster.h). A client has a row once a
- * batch with a report of it was folded.
+ * batch with a report of it was folded. What `clients` and `open` say about sequence numbers and
+ * numbers of reports is in memory, too (counts.h), so a report asks the file for nothing, unless it
+ * repeats another one.
  *
  * A batch is closed in the transaction that accepts its last report. A smaller batch is never
  * closed. Closing takes the same time however many clients there are: what the batch says about
@@ -70,7 +72,8 @@ faro_status faro_spool_recognize(const char *path, faro_error *error) FARO_WARN_
 void faro_spool_close(faro_spool *spool);
 
 /* A group of reports: begin, accept each, commit. Accepted reports count when commit has returned
- * FARO_OK. After any failure none of the group counts, and the group is over. */
+ * FARO_OK. After any failure none of the group counts, and the group is over. Give accept only
+ * reports of known clients (faro_spool_admit). */
 faro_status faro_spool_begin(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_accept(faro_spool *spool, faro_spool_entry *entry, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
@@ -105,8 +108,9 @@ void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
-/* Whether a client may send. May be called from any thread; accept asks this too. */
-bool faro_spool_knows(const faro_spool *spool, const unsigned char hash[static FARO_HASH_BYTES]);
+/* Looks up the clients of reports with the verdict ACCEPTED: one that may not send gets the verdict
+ * TOKEN. May be called from any thread. */
+void faro_spool_admit(const faro_spool *spool, faro_spool_entry *entry, size_t count);
 /* Takes the clients of this file of token hashes from now on, *count of them. What others have sent
  * before stays in the state. May be called from any thread. */
 faro_status faro_spool_reload(const faro_spool *spool, const char *tokens, size_t *count,

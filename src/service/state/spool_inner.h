@@ -2,13 +2,13 @@
 #ifndef FARO_SERVICE_STATE_SPOOL_INNER_H
 #define FARO_SERVICE_STATE_SPOOL_INNER_H
 
+#include "service/state/counts.h"
 #include "service/state/database.h"
 #include "service/state/roster.h"
 #include "service/state/spool.h"
 
 typedef enum spool_sql {
-  FIND_CLIENT,
-  FIND_OPEN,
+  FIND_MARK,
   ENTER_OPEN,
   FOLD_END,
   FOLD_ENTER,
@@ -34,10 +34,16 @@ typedef struct spool_live {
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_live;
 
+/* How to take back a report of the group. */
+typedef struct spool_undo {
+  unsigned char hash[FARO_HASH_BYTES];
+  uint64_t sequence; /* the client's last one before */
+} spool_undo;
+
 /* Where a spool keeps what it holds: functions of spool.h that are not the same everywhere, with
  * the same contracts. All but `close` are required. */
 typedef struct faro_spool_kind {
-  /* Restores the open batch. The members that the campaign determines are set. */
+  /* Restores the open batch. The roster and the members that the campaign determines are set. */
   faro_status (*open)(faro_spool *spool, const faro_spool_params *params, faro_error *error);
   void (*close)(faro_spool *spool); /* optional: frees what only this kind has */
   faro_status (*begin)(faro_spool *spool, faro_error *error);
@@ -60,6 +66,11 @@ struct faro_spool {
   size_t shuffler;
   faro_secure_rng *secure;
   faro_roster *roster;
+  faro_counts *clients; /* what each has sent in all batches, with the open one */
+  faro_counts *members; /* the same in the open batch; only `used` counts */
+  bool stale;           /* the members are to be loaded again */
+  spool_undo *undo;     /* the reports of the group, `undos` of them */
+  size_t undos, undo_room;
   uint64_t u;                        /* campaign batches in one batch */
   uint64_t most;                     /* M0: reports of a client in all */
   size_t entries;                    /* BITS only: number of totals */
@@ -75,5 +86,8 @@ faro_status faro_spool_sqlite_open(faro_spool *spool, const faro_spool_params *p
 /* Runs a query that gives one number. */
 faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value,
                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Loads who is in the open batch. */
+faro_status faro_spool_load_members(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -37,10 +37,8 @@ static const faro_database_kind kind = {.of = "a role that collects reports",
                                         .count = sizeof steps / sizeof *steps};
 
 static const char *const text_of[SQLS] = {
-    [FIND_CLIENT] = "SELECT used, sequence FROM clients WHERE hash = ?",
-    [FIND_OPEN] = "SELECT used, sequence, mark FROM open WHERE hash = ? AND batch = ?",
-    [ENTER_OPEN] = ("INSERT INTO open VALUES(?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET used = used + 1, "
-                    "sequence = ?3, mark = ?4"),
+    [FIND_MARK] = "SELECT mark FROM open WHERE hash = ? AND batch = ?",
+    [ENTER_OPEN] = "INSERT OR REPLACE INTO open VALUES(?, ?, ?, ?, ?)",
     [FOLD_END] = "SELECT hash FROM open WHERE batch = ? ORDER BY hash LIMIT 1 OFFSET ?",
     [FOLD_ENTER] = ("INSERT INTO clients SELECT hash, used, sequence FROM open WHERE batch = ? AND hash < ? "
                     "ON CONFLICT(hash) DO UPDATE SET used = clients.used + excluded.used, "
@@ -200,6 +198,46 @@ static faro_status load_plans(faro_spool *s, const faro_spool_params *params, fa
                    (unsigned long long)newest);
 }
 
+/* Adds rows of hash, number of reports and last sequence number. */
+static faro_status load_counts(faro_spool *s, faro_counts *counts, const char *query, faro_error *error) {
+  sqlite3_stmt *all = NULL;
+  bool row = true;
+  faro_status status = faro_database_prepare(s->database, query, &all, error);
+  while (status == FARO_OK && row) {
+    faro_count *count = NULL;
+    status = faro_database_next(s->database, all, &row, error);
+    if (status != FARO_OK || !row) break;
+    if (sqlite3_column_bytes(all, 0) != FARO_HASH_BYTES)
+      status = faro_fail(error, FARO_INVALID, "the state is damaged: a client's hash has %d bytes, not %d",
+                         sqlite3_column_bytes(all, 0), FARO_HASH_BYTES);
+    else status = faro_counts_enter(counts, sqlite3_column_blob(all, 0), &count, error);
+    if (status != FARO_OK) break;
+    count->used += (uint64_t)sqlite3_column_int64(all, 1);
+    count->sequence = (uint64_t)sqlite3_column_int64(all, 2);
+  }
+  sqlite3_finalize(all);
+  return status;
+}
+
+faro_status faro_spool_load_members(faro_spool *s, faro_error *error) {
+  faro_counts_clear(s->members);
+  return load_counts(s, s->members,
+                     "SELECT hash, used, sequence FROM open WHERE batch = (SELECT number FROM meta)", error);
+}
+
+static faro_status load_clients(faro_spool *s, faro_error *error) {
+  const size_t clients = faro_roster_count(s->roster);
+  const uint64_t size = faro_campaign_size(s->campaign, s->shuffler, s->now.number);
+  faro_status status = faro_counts_create(&s->clients, clients, error);
+  if (status == FARO_OK)
+    status = faro_counts_create(&s->members, size < clients ? (size_t)size : clients, error);
+  if (status == FARO_OK)
+    status = load_counts(s, s->clients, "SELECT hash, used, sequence FROM clients", error);
+  if (status == FARO_OK) /* the open batch last: its sequence numbers are the newest */
+    status = load_counts(s, s->clients, "SELECT hash, used, sequence FROM open ORDER BY batch", error);
+  return status == FARO_OK ? faro_spool_load_members(s, error) : status;
+}
+
 faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *params, faro_error *error) {
   uint64_t left = 0;
   faro_status status = faro_database_open(&s->database, params->path, &kind, FARO_READ_WRITE, error);
@@ -207,6 +245,7 @@ faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *param
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
   if (status == FARO_OK) status = load_plans(s, params, error);
+  if (status == FARO_OK) status = load_clients(s, error);
   if (status == FARO_OK) status = faro_spool_ask(s, HELD, &s->now.held, error);
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
   if (status == FARO_OK)
@@ -230,8 +269,8 @@ faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
   faro_status status = FARO_OK;
   if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot allocate the totals");
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
-  if (status == FARO_OK) status = s->kind->open(s, params, error);
   if (status == FARO_OK) status = faro_roster_open(&s->roster, params->tokens, error);
+  if (status == FARO_OK) status = s->kind->open(s, params, error);
   if (status == FARO_OK) *spool = s;
   else faro_spool_close(s);
   return status;
@@ -243,6 +282,10 @@ void faro_spool_close(faro_spool *spool) {
   faro_database_close(spool->database);
   faro_secure_close(spool->secure);
   faro_roster_close(spool->roster);
+  faro_counts_destroy(spool->clients);
+  faro_counts_destroy(spool->members);
+  if (spool->undo) sodium_memzero(spool->undo, spool->undo_room * sizeof *spool->undo);
+  free(spool->undo);
   sodium_memzero(&spool->now, sizeof spool->now);
   sodium_memzero(&spool->before, sizeof spool->before);
   if (spool->ones) sodium_memzero(spool->ones, spool->entries * 8);
