@@ -44,7 +44,7 @@ wheel: bootstrap-wheel ## a wheel for pip that needs the C library alone, build/
 test: bootstrap-test ## build and run the tests, but for slow ones (3 minutes)
 	$(call configure,release,-DFARO_TESTS=ON -DFARO_PYTHON=ON)
 	$(call build,faro and its tests,build)
-	$(CTEST) --test-dir build -LE 'slow|fuzz'
+	$(CTEST) --test-dir build -LE 'slow|check|fuzz'
 
 # After `make test`: the slow tests and cases, more faults, and the tests again under the sanitizers.
 check-all: bootstrap-check ## what takes longer: statistics, audits, faults, documents, sanitizers (most of an hour)
@@ -56,13 +56,13 @@ check-all: bootstrap-check ## what takes longer: statistics, audits, faults, doc
 asan: bootstrap-test ## tests under the address and undefined-behaviour sanitizers
 	$(call configure,$@)
 	$(call build,with sanitizers,build/$@)
-	$(CTEST) --test-dir build/$@ -LE slow
+	FARO_CHECK_TESTS=1 $(CTEST) --test-dir build/$@ -LE slow
 
 # Accountants are slow and have one thread: there is nothing to find in them.
 tsan: bootstrap-test ## tests under the thread sanitizer
 	$(call configure,$@)
 	$(call build,with the thread sanitizer,build/$@)
-	$(CTEST) --test-dir build/$@ -LE slow -E 'unit/privacy/'
+	FARO_CHECK_TESTS=1 $(CTEST) --test-dir build/$@ -LE slow -E 'unit/privacy/'
 
 memcheck: bootstrap-memcheck ## unit tests under valgrind
 	$(call configure,release,-DFARO_TESTS=ON)
@@ -80,7 +80,7 @@ coverage: bootstrap-coverage ## line coverage of src/
 	$(call configure,coverage)
 	$(call build,with coverage,build/coverage)
 	find build/coverage -name '*.gcda' -delete # counts of an older build make gcov complain on stderr
-	$(CTEST) --test-dir build/coverage
+	FARO_CHECK_TESTS=1 $(CTEST) --test-dir build/coverage
 	gcovr --root . --filter src/ --object-directory build/coverage --exclude-throw-branches --sort-percentage --fail-under-line 90 --html-details build/coverage/index.html --print-summary
 
 fuzz: bootstrap-fuzz ## fuzz the parsers, FUZZ_SECONDS each

@@ -131,10 +131,16 @@ export interface Counts {
   open: number;
   /** Rewards that are not delivered. */
   waiting: number;
+  /** Choices that count, and are kept for fits. */
+  kept: number;
   delivered: number;
   refused: number;
   late: number;
   dropped: number;
+  /** Fits that were answered. */
+  again: number;
+  /** Plans that had ended before what was played could count. */
+  ended: number;
 }
 
 export class Client {
@@ -150,6 +156,10 @@ export class Client {
   report(choice: Pick<Choice, "version" | "features">, reward: number): Promise<void>;
   /** A kept choice that gets no reward ever. */
   forget(id: string): Promise<void>;
+  /** Campaigns in phases: the arm to play now, and whether its reward is asked for. */
+  turn(): Promise<{ arm: number; counts: boolean }>;
+  /** The reward of an arm that turn named. */
+  played(arm: number, reward: number): Promise<void>;
   /** Sends what waits. What is not answered stays for the next time. */
   flush(): Promise<Counts>;
   /** Fetches the newest policy, and returns its version. */
@@ -157,6 +167,8 @@ export class Client {
   /** Wipes the module. The state stays in the browser. */
   close(): void;
 
+  /** Whether the campaign is in phases: then turn and played take the place of choose and reward. */
+  readonly inPhases: boolean;
   readonly claim: Claim;
   readonly terms: Terms;
   readonly counts: Counts;

@@ -313,7 +313,7 @@ export class Client {
     const store = options.store ?? new BrowserStore(options.name ?? `${chosen.analyzer} ${hash}`);
     const client = new Client(chosen, module, store);
     await client.#join();
-    if (chosen.automatic && client.counts.waiting > 0) client.#deliver();
+    if (chosen.automatic && client.#pending()) client.#deliver();
     return client;
   }
 
@@ -540,7 +540,28 @@ export class Client {
     await this.#withState(() => this.#module.lend([String(id)], (at) => this.#module.do("web_forget", at)));
   }
 
+  /* Campaigns in phases: the arm to play now, and whether its reward is asked for. */
+  async turn() {
+    return this.#withState(() => {
+      this.#module.do("web_turn");
+      return { arm: this.#module.get("web_arm"), counts: this.#module.get("web_counts") !== 0 };
+    });
+  }
+
+  /* The reward of an arm that turn named. When all that a plan asks for are there, their averages are reported. */
+  async played(arm, reward) {
+    finite("reward", reward);
+    await this.#withState(() => this.#module.do("web_played", arm, reward));
+    if (this.#settings.automatic) this.#deliver();
+  }
+
   /* Sending. */
+
+  /* Whether there may be something to send: fits ask for choices that were reported before. */
+  #pending() {
+    const { waiting, kept } = this.counts;
+    return waiting > 0 || kept > 0 || this.inPhases;
+  }
 
   #deliver() {
     this.flush().then(
@@ -560,7 +581,7 @@ export class Client {
     let wait = 0;
     let left = false;
     await this.#withState(() => {}); // what other tabs have added
-    if (this.counts.waiting === 0) return;
+    if (!this.#pending()) return;
     await this.refresh();
     for (let attempt = 1; attempt <= ATTEMPTS && !this.#closed; ) {
       const part = await this.#withState(() => this.#next());
@@ -659,6 +680,10 @@ export class Client {
   get digest() {
     const at = this.#module.get("web_digest");
     return at === 0 ? null : hex(this.#module.bytes(at, KEY_DIGITS / 2));
+  }
+
+  get inPhases() {
+    return this.#module.get("web_in_phases") !== 0;
   }
 
   get honest() {

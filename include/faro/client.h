@@ -146,6 +146,17 @@ FARO_API bool faro_client_again(const faro_client *client, uint64_t chosen);
  * body, one after another. faro_client_replies says what the answer means. */
 FARO_API const char *faro_client_target(const faro_client *client, size_t part);
 
+/* A shuffler may have several collectors, each for some of the clients. Its own address then
+ * answers ELSEWHERE, and GET <shuffler>/v1/collectors has the list, signed by the shuffler;
+ * <shuffler> is faro_client_shuffler_url. Give it to the client, and send the same bytes to the
+ * target of now. Fetch it again when the target does not answer: addresses may change, but not the
+ * number of collectors. A shuffler that answers 404 has none.
+ *   FARO_FOREIGN  the list of another campaign
+ *   FARO_WEAK     this client would have to send where it must not
+ *   FARO_INVALID  damaged, not signed by this shuffler, or of another length than before */
+FARO_API faro_status faro_client_collectors(faro_client *client, size_t shuffler, const void *bytes,
+                                            size_t length, faro_error *error) FARO_WARN_UNUSED;
+
 /* What an answer means for one part of a post. */
 typedef enum faro_reply_kind {
   FARO_REPLY_DONE,   /* on the receiver's disk, now or before: it counts once */
@@ -164,12 +175,13 @@ typedef enum faro_refusal {
   FARO_REFUSAL_SPENT,
   FARO_REFUSAL_STALE, /* a batch closed on the way: a report under a newer policy may count */
   FARO_REFUSAL_REPLAY,
-  FARO_REFUSAL_CLOSED /* the receiver is done */
+  FARO_REFUSAL_CLOSED,        /* the receiver is done */
+  FARO_REFUSAL_ELSEWHERE = 11 /* with AGAIN: another collector takes it (faro_client_collectors) */
 } faro_refusal;
 
 typedef struct faro_reply {
   faro_reply_kind kind;
-  faro_refusal refusal; /* NONE, unless refused */
+  faro_refusal refusal; /* NONE, unless refused, or ELSEWHERE */
   double after;         /* AGAIN only: wait at least this many seconds; 0: the receiver did not say */
 } faro_reply;
 

@@ -94,12 +94,16 @@ static const char *text_of(const json_t *json, const char *key, char out[static 
   return faro_printable(text ? text : "", out, FARO_SHOWN);
 }
 
+static bool in_phases(const json_t *one) { return json_is_true(json_object_get(one, "phases")); }
+
 static void print_row(const json_t *one) {
   char name[FARO_SHOWN], state[FARO_SHOWN], more[FARO_SHOWN], batches[64] = "";
   json_int_t applied = 0, allowed = 0;
   const bool healthy = json_is_true(json_object_get(one, "healthy"));
   if (json_unpack((json_t *)one, "{s{sI sI}}", "batches", "applied", &applied, "allowed", &allowed) == 0)
     snprintf(batches, sizeof batches, "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT, applied, allowed);
+  if (*batches && in_phases(one)) /* nobody knows how many there will be */
+    snprintf(batches, sizeof batches, "%" JSON_INTEGER_FORMAT " in phases", applied);
   text_of(one, "name", name);
   if (*name == '\0') text_of(one, "id", name);
   printf("%-24s %-10s %-8s %-14s %s\n", name, text_of(one, "state", state), healthy ? "well" : "unwell",
@@ -128,9 +132,14 @@ static void print_one(const json_t *one) {
       before > 0)
     printf("in all:    %s, with %" JSON_INTEGER_FORMAT " earlier campaign%s on the same people\n",
            faro_pair_above(epsilon, delta, pair), before, before == 1 ? "" : "s");
-  printf("batches:   %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT ", %" JSON_INTEGER_FORMAT
-         " reports in all\n",
-         applied, allowed, reports);
+  if (in_phases(one))
+    printf("batches:   %" JSON_INTEGER_FORMAT " in phases, with %" JSON_INTEGER_FORMAT
+           " of at most %" JSON_INTEGER_FORMAT " reports\n",
+           applied, json_integer_value(json_object_get(one, "used")), reports);
+  else
+    printf("batches:   %" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT ", %" JSON_INTEGER_FORMAT
+           " reports in all\n",
+           applied, allowed, reports);
   if (*text_of(one, "warning", text) != '\0') printf("warning:   %s\n", text);
 }
 

@@ -397,7 +397,24 @@ static faro_status catch_up(session *s, faro_error *error) {
   return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
-/* Posts one part and tells the queue what came back. If the policy was too old, loads a new one. */
+/* A part that belongs to another collector, or was sent to one that does not answer: asks the
+ * shuffler where its collectors are now. True if the part has another address from now on. */
+static bool find_collector(session *s, const faro_queue_post *part, bool elsewhere) {
+  char before[FARO_URL_MAX + 32];
+  const size_t shuffler = faro_wire_report_head(part->bytes).shuffler;
+  const char *own = faro_client_shuffler_url(s->client, shuffler);
+  faro_error why = {0};
+  bool some = false;
+  if (!own || (!elsewhere && strncmp(part->url, own, strlen(own)) == 0)) return false;
+  snprintf(before, sizeof before, "%s", part->url);
+  if (faro_client_fetch_collectors(s->client, s->sender, shuffler, &some, &why) != FARO_OK)
+    (void)faro_printable(why.message, s->why, sizeof s->why);
+  const char *now = faro_client_address(s->client, shuffler);
+  return some && now && strcmp(now, before) != 0;
+}
+
+/* Posts one part and tells the queue what came back. If the policy was too old, loads a new one. A
+ * part that was sent to the wrong place is handed out again at once. */
 static faro_status post(session *s, const faro_queue_post *part, faro_reply *reply, faro_error *error) {
   faro_sent sent = {0};
   faro_error why = {0};
@@ -409,6 +426,11 @@ static faro_status post(session *s, const faro_queue_post *part, faro_reply *rep
                                                sent.length, sent.retry_after, reply, error);
   if (status == FARO_OK && reply->kind == FARO_REPLY_AGAIN)
     (void)faro_printable(why.message, s->why, sizeof s->why);
+  const bool elsewhere = reply->refusal == FARO_REFUSAL_ELSEWHERE;
+  if (status == FARO_OK && (elsewhere || !answered) && find_collector(s, part, elsewhere)) {
+    reply->kind = FARO_REPLY_DONE; /* as far as this address is concerned */
+    faro_queue_again(s->queue);
+  }
   return status == FARO_OK && reply->refusal == FARO_REFUSAL_STALE ? catch_up(s, error) : status;
 }
 

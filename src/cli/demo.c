@@ -58,6 +58,9 @@ static const faro_field options[] = {
              "default"},
     {"shufflers", FARO_FIELD_COUNT, TRIAL(shufflers), .least = 1, .most = FARO_SHUFFLERS_MAX, .value = "K",
      .help = "concurrent-bits only: number of shufflers; 3 by default"},
+    {"collectors", FARO_FIELD_COUNT, TRIAL(collectors), .least = 1, .most = FARO_COLLECTORS_MAX, .value = "N",
+     .help = "collectors of each shuffler, whose own process joins their portions; by default a shuffler is "
+             "one process"},
     {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
      .help = "epsilon of the claim; 1 by default"},
     {"delta", FARO_FIELD_REAL, TRIAL(delta), .least = 1e-15, .most = 0.999, .value = "D",
@@ -217,6 +220,9 @@ static int complete(request *r) {
   if (t->shufflers > 0 && strcmp(t->release, faro_release_concurrent_bits.name) != 0)
     return cli_usage(&cli_demo, "--shufflers requires --release concurrent-bits (got %s)", t->release);
   if (t->shufflers == 0) t->shufflers = 3;
+  if (t->collectors > 0 && faro_trial_in_phases(t))
+    return cli_usage(&cli_demo, "--collectors is not for learner %s: batches must be known in advance",
+                     t->learner);
   if (!faro_trial_in_phases(t) && !is_in_rounds(t)) complete_schedule(t, r->demo.rounds);
   const bool grows = t->growth > 1 || faro_trial_in_phases(t);
   const uint64_t most = grows && t->largest > t->batch ? t->largest : t->batch;
@@ -231,6 +237,8 @@ static int complete(request *r) {
    * share one library. */
   if (faro_release_kind_find(t->release)->trust == FARO_TRUST_LOCAL) r->level = FARO_LEVEL_EVENT;
   if (r->level == FARO_LEVEL_USER) t->contributions = (reports + t->clients - 1) / t->clients;
+  /* Some collectors have fewer clients than others, and these must report more often. */
+  if (r->level == FARO_LEVEL_USER && t->collectors > 1) t->contributions++;
   return CLI_GO;
 }
 

@@ -42,6 +42,7 @@ typedef struct source {
   faro_move move;                    /* if r->key: how the signing key was handed over since */
   uint64_t policy;                   /* version that was published before the ledger was read */
   faro_ledger_check check;
+  uint64_t reports; /* in the rows that were explained */
 } source;
 
 /* Asks a running analyzer for URL/PATH. */
@@ -280,7 +281,7 @@ static faro_status tell_page(source *s, json_t *page, uint64_t from, faro_text *
     return FARO_OK;
   }
   if (from == 0) status = faro_ledger_explain_head(page, s->r->key != NULL, out, error);
-  if (status == FARO_OK) status = faro_ledger_explain_rows(page, out, error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &s->reports, out, error);
   if (status == FARO_OK && rows < FARO_LEDGER_ROWS) faro_ledger_explain_end(page, out);
   return status;
 }

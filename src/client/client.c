@@ -19,6 +19,7 @@
 #include "client/turns.h"
 #include "explore/explore.h"
 #include "wire/move.h"
+#include "wire/portion.h"
 
 #define REPORTS "/v1/reports"
 #define HONEST_DEFAULT 0.95 /* one client in twenty may work with the analyzer */
@@ -49,6 +50,7 @@ struct faro_client {
   faro_explorer *explorer;           /* in rounds: draws arms */
   size_t target[FARO_SHUFFLERS_MAX]; /* shufflers of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
+  size_t collectors[FARO_SHUFFLERS_MAX]; /* of a shuffler, as its list said; 0: none, or not known */
 };
 
 /* Opening. */
@@ -410,6 +412,31 @@ faro_status faro_client_move(faro_client *client, const void *bytes, size_t leng
   free(move);
   free(now);
   return status;
+}
+
+faro_status faro_client_collectors(faro_client *client, size_t shuffler, const void *bytes, size_t length,
+                                   faro_error *error) {
+  unsigned char hash[FARO_HASH_BYTES];
+  faro_collectors list;
+  if (!client->joined || shuffler >= client->campaign.shufflers)
+    return faro_fail(error, FARO_INVALID, "shuffler must be below %zu (got %zu)",
+                     client->joined ? client->campaign.shufflers : 0, shuffler);
+  faro_status status = faro_collectors_open(&list, bytes, length, &client->campaign, shuffler, error);
+  if (status != FARO_OK) return status;
+  const size_t before = client->collectors[shuffler];
+  if (before > 0 && before != list.count)
+    return faro_fail(
+        error, FARO_INVALID,
+        "shuffler %zu had %zu collectors, and now lists %zu: their number cannot change within a "
+        "campaign",
+        shuffler, before, list.count);
+  faro_token_hash(client->token, hash);
+  const char *url = list.collector[faro_collector_of(hash, list.count)].url;
+  status = check_address(client, "a collector", url, error);
+  if (status != FARO_OK) return status;
+  client->collectors[shuffler] = list.count;
+  snprintf(client->address[shuffler], sizeof client->address[shuffler], "%s" REPORTS, url);
+  return FARO_OK;
 }
 
 static faro_status refuse_version(const faro_client *client, uint64_t version, faro_error *error) {

@@ -8,6 +8,7 @@
 
 _Static_assert((int)FARO_REFUSAL_TWICE == (int)FARO_VERDICT_TWICE, "refusals are verdicts");
 _Static_assert((int)FARO_REFUSAL_CLOSED == (int)FARO_VERDICT_CLOSED, "refusals are verdicts");
+_Static_assert((int)FARO_REFUSAL_ELSEWHERE == (int)FARO_VERDICT_ELSEWHERE, "refusals are verdicts");
 
 static const double AFTER_MAX = 86400; /* seconds; a receiver that asks for more is mistaken */
 
@@ -17,7 +18,9 @@ const char *faro_refusal_text(faro_refusal refusal) {
       FARO_VERDICT_LIST(X)
 #undef X
   };
-  return refusal > FARO_REFUSAL_OTHER && refusal <= FARO_REFUSAL_CLOSED ? texts[refusal] : "unknown answer";
+  const bool known =
+      (refusal > FARO_REFUSAL_OTHER && refusal <= FARO_REFUSAL_CLOSED) || refusal == FARO_REFUSAL_ELSEWHERE;
+  return known ? texts[refusal] : "unknown answer";
 }
 
 static bool contains(const char *body, size_t length, const char *text) {
@@ -32,6 +35,7 @@ static bool contains(const char *body, size_t length, const char *text) {
  * has a text of its own. */
 static faro_refusal common(long status, const char *body, size_t length) {
   if (status < 400 || status >= 500) return FARO_REFUSAL_NONE;
+  if (contains(body, length, faro_refusal_text(FARO_REFUSAL_ELSEWHERE))) return FARO_REFUSAL_ELSEWHERE;
   for (int i = FARO_REFUSAL_CAMPAIGN; i <= FARO_REFUSAL_CLOSED; i++)
     if (contains(body, length, faro_refusal_text((faro_refusal)i))) return (faro_refusal)i;
   return contains(body, length, FARO_NO_REPORTS) ? FARO_REFUSAL_MALFORMED : FARO_REFUSAL_NONE;
@@ -42,6 +46,8 @@ static faro_reply read_byte(unsigned char byte, double after) {
     return (faro_reply){.kind = FARO_REPLY_DONE};
   if (byte == FARO_VERDICT_CLOSED || byte == FARO_VERDICT_LIMITED)
     return (faro_reply){.kind = FARO_REPLY_AGAIN, .after = after};
+  if (byte == FARO_VERDICT_ELSEWHERE)
+    return (faro_reply){.kind = FARO_REPLY_AGAIN, .refusal = FARO_REFUSAL_ELSEWHERE, .after = after};
   return (faro_reply){.kind = FARO_REPLY_REFUSED,
                       .refusal = byte < FARO_VERDICT_COUNT ? (faro_refusal)byte : FARO_REFUSAL_OTHER};
 }
@@ -53,6 +59,7 @@ void faro_client_replies(long status, const void *body, size_t length, double re
   const faro_refusal refusal = common(status, body, length);
   for (size_t i = 0; i < parts; i++) {
     if (each) replies[i] = read_byte(((const unsigned char *)body)[i], after);
+    else if (refusal == FARO_REFUSAL_ELSEWHERE) replies[i] = read_byte(FARO_VERDICT_ELSEWHERE, after);
     else if (refusal != FARO_REFUSAL_NONE)
       replies[i] = (faro_reply){.kind = FARO_REPLY_REFUSED, .refusal = refusal};
     else replies[i] = (faro_reply){.kind = FARO_REPLY_AGAIN, .after = after};

@@ -24,8 +24,9 @@ void faro_checks_add(faro_checks *list, char letter, const char *text, bool pass
 bool faro_checks_passed(const faro_checks *list); /* all, and there is at least one */
 
 /* While the roles run: their own counts, and reports that must be refused. `again`: the counts
- * after those refusals. `stale` is the policy of version 1; where clients report once, `newest` is
- * the newest one, for a second report. */
+ * after those refusals, which are tried while the batch after the released ones lacks one report.
+ * `stale` is the policy of version 1; where clients report once, `newest` is the newest one, for a
+ * second report. */
 void faro_check_counters(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
                          uint64_t released, bool again);
 typedef struct faro_document {
@@ -33,7 +34,7 @@ typedef struct faro_document {
   size_t length;
 } faro_document;
 void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
-                         const faro_document *stale, const faro_document *newest);
+                         uint64_t released, const faro_document *stale, const faro_document *newest);
 void faro_check_ledger(faro_checks *list, const faro_trial *trial, uint64_t released);
 void faro_check_processes(faro_checks *list, const faro_trial *trial);
 /* Copies the roles' files, to be searched later together with the final ones: a role may clean up

@@ -308,7 +308,8 @@ static size_t find_released(const faro_trial *trial, const faro_record *record, 
     if (faro_read_file(faro_trial_file(trial, role, suffixes[i], path), FILE_MOST, &bytes, &length, &none) !=
         FARO_OK)
       continue;
-    found += find_totals(record, role - 1, faro_wire_report_entries(&trial->campaign), bytes, length);
+    found += find_totals(record, faro_trial_shuffler_of(trial, role),
+                         faro_wire_report_entries(&trial->campaign), bytes, length);
     free(bytes);
   }
   return found;

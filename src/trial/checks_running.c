@@ -75,26 +75,43 @@ static faro_status ask_file(const faro_trial *trial, size_t role, counts *t, far
   return status;
 }
 
-/* Compares what one receiver of reports counted with what its clients were told. It counts a report
- * when its batch closes. */
-static bool adds_up(const faro_trial *trial, uint64_t counted, size_t shuffler, const counts *t) {
-  const uint64_t batches = (uint64_t)t->closed * faro_campaign_unit(&trial->campaign, shuffler);
-  return same(t->accepted, faro_campaign_reports(&trial->campaign, batches)) &&
-         same(t->accepted + t->held, counted);
+/* Reports in the batches, or portions, that a receiver has closed. */
+static uint64_t in_closed(const faro_trial *trial, size_t shuffler, size_t collector, size_t collectors,
+                          const counts *t) {
+  uint64_t reports = 0;
+  for (uint64_t n = 0; n < (uint64_t)t->closed; n++)
+    reports += faro_portion_size(faro_campaign_size(&trial->campaign, shuffler, n), collector, collectors);
+  return reports;
+}
+
+/* A shuffler, or all its collectors together. It counts a report when its batch closes. */
+static faro_status ask_receiver(faro_sender *sender, const faro_trial *trial, size_t shuffler, counts *all,
+                                bool *good, faro_error *error) {
+  size_t first = 0;
+  const size_t receivers = faro_trial_receivers(trial, shuffler, &first);
+  faro_status status = FARO_OK;
+  for (size_t i = 0; i < receivers && status == FARO_OK; i++) {
+    counts t = {0};
+    status = ask(sender, trial, first + i, &t, error);
+    if (status == FARO_OK) status = ask_file(trial, first + i, &t, error);
+    *good = *good && same(t.accepted, in_closed(trial, shuffler, i, receivers, &t));
+    all->accepted += t.accepted;
+    all->held += t.held;
+    all->closed = i == 0 || t.closed < all->closed ? t.closed : all->closed;
+  }
+  return status;
 }
 
 static faro_status ask_receivers(faro_sender *sender, const faro_trial *trial, const faro_crowd *crowd,
                                  counts *all, uint64_t *counted, bool *good, faro_error *error) {
-  const size_t receivers = trial->roles > 1 ? trial->roles - 1 : 1;
+  const size_t targets = faro_campaign_targets(&trial->campaign);
   faro_status status = FARO_OK;
-  for (size_t i = 0; i < receivers && status == FARO_OK; i++) {
-    counts t;
-    const size_t role = trial->roles > 1 ? 1 + i : 0;
-    status = ask(sender, trial, role, &t, error);
-    if (status == FARO_OK) status = ask_file(trial, role, &t, error);
+  for (size_t i = 0; i < targets && status == FARO_OK; i++) {
+    counts t = {0};
+    status = ask_receiver(sender, trial, i, &t, good, error);
     if (status != FARO_OK) break;
     const uint64_t here = faro_crowd_counted(crowd, i, 0, NULL);
-    *good = *good && adds_up(trial, here, i, &t);
+    *good = *good && same(t.accepted + t.held, here);
     *counted += here;
     all->accepted += t.accepted;
     all->closed += t.closed;
@@ -142,9 +159,14 @@ static void check_ledger(faro_checks *list, const faro_trial *trial, uint64_t re
   const json_t *batches = json_object_get(json, "batches"), *rows = json_object_get(json, "rows");
   const json_t *spent = json_object_get(json, "spent"), *claim = json_object_get(json, "claim");
   const uint64_t charged = count_in(batches, "charged"), allowed = count_in(batches, "allowed");
+  const bool phases = faro_campaign_in_phases(&trial->campaign);
+  const uint64_t asked = trial->campaign.phases.reports; /* the most in all */
   bool in_order = json_array_size(rows) == released;
-  for (size_t i = 0; i < json_array_size(rows); i++)
+  uint64_t reports = 0;
+  for (size_t i = 0; i < json_array_size(rows); i++) {
     in_order = in_order && count_in(json_array_get(rows, i), "batch") == i;
+    reports += count_in(json_array_get(rows, i), "users");
+  }
   const double epsilon = json_number_value(json_object_get(spent, "epsilon")),
                most = json_number_value(json_object_get(claim, "epsilon"));
   faro_checks_add(list, 'f', "the ledger has one line for each released batch",
@@ -152,9 +174,9 @@ static void check_ledger(faro_checks *list, const faro_trial *trial, uint64_t re
                   released);
   faro_checks_add(list, 'f', "the budget is not exceeded",
                   charged <= allowed && allowed == faro_campaign_batches(&trial->campaign) &&
-                      epsilon <= most && most <= trial->params.epsilon,
-                  "%" PRIu64 " of %" PRIu64 " releases; epsilon %.4g of %.4g", charged, allowed, epsilon,
-                  most);
+                      (!phases || reports <= asked) && epsilon <= most && most <= trial->params.epsilon,
+                  "%" PRIu64 " of %" PRIu64 " %s; epsilon %.4g of %.4g", phases ? reports : charged,
+                  phases ? asked : allowed, phases ? "reports" : "releases", epsilon, most);
 }
 
 void faro_check_ledger(faro_checks *list, const faro_trial *trial, uint64_t released) {
@@ -177,7 +199,7 @@ void faro_check_ledger(faro_checks *list, const faro_trial *trial, uint64_t rele
 typedef struct attempt {
   faro_checks *list;
   faro_sender *sender;
-  char target[FARO_URL_MAX + 16];
+  const faro_trial *trial;
   size_t size;
 } attempt;
 
@@ -185,7 +207,10 @@ typedef struct attempt {
 static void must_refuse(const attempt *a, const char *text, const unsigned char *frame, size_t length,
                         const char *reason) {
   faro_error error = {0};
-  const faro_status status = faro_client_send(a->sender, a->target, frame, length, NULL, &error);
+  char target[FARO_URL_MAX + 16];
+  const size_t role = faro_trial_receiver(a->trial, 0, faro_wire_report_head(frame).token);
+  snprintf(target, sizeof target, "http://127.0.0.1:%u/v1/reports", faro_relay_port(a->trial->relay[role]));
+  const faro_status status = faro_client_send(a->sender, target, frame, length, NULL, &error);
   faro_checks_add(a->list, 'd', text, status == FARO_INVALID && strstr(error.message, reason), "%s",
                   status == FARO_OK ? "it was accepted" : error.message);
 }
@@ -225,6 +250,18 @@ static faro_status make_report(const faro_trial *trial, uint64_t who, const faro
   return status;
 }
 
+/* A client whose report is the last one that the open batch lacks: its collector collects. The head
+ * gets that client's token, and a number that was not used before. */
+static void give_to_open(const faro_trial *trial, uint64_t released, unsigned char *frame) {
+  const uint64_t missing = faro_campaign_size(&trial->campaign, 0, released) - 1;
+  const faro_wire_report head = faro_wire_report_head(frame);
+  size_t first = 0;
+  uint64_t who = 0;
+  const size_t open = missing % faro_trial_receivers(trial, 0, &first);
+  while (faro_trial_receiver(trial, 0, trial->tokens + who * FARO_TOKEN_BYTES) != first + open) who++;
+  faro_wire_report_restamp(frame, head.version, 1000, trial->tokens + who * FARO_TOKEN_BYTES);
+}
+
 static void try_all(const attempt *a, unsigned char *frame, unsigned char *old, const char *again) {
   const size_t size = a->size;
   must_refuse(a, "a report under an old policy is refused", frame, size, "policy");
@@ -245,12 +282,10 @@ static void try_all(const attempt *a, unsigned char *frame, unsigned char *old, 
 
 /* Where clients report once, nobody has an old report; then a client tries to report again. */
 static faro_status find_old(const faro_trial *trial, const faro_crowd *crowd, const faro_document *newest,
-                            unsigned char *old, size_t size, faro_error *error) {
+                            uint64_t released, unsigned char *old, size_t size, faro_error *error) {
   if (newest) {
     const faro_status status = make_report(trial, 0, newest, old, error);
-    const faro_wire_report head = faro_wire_report_head(old);
-    if (status == FARO_OK)
-      faro_wire_report_restamp(old, head.version, 1000, trial->tokens); /* the number of the first was 1 */
+    if (status == FARO_OK) give_to_open(trial, released, old); /* the number of the first was 1 */
     return status;
   }
   const unsigned char *found = faro_crowd_old(crowd);
@@ -260,17 +295,17 @@ static faro_status find_old(const faro_trial *trial, const faro_crowd *crowd, co
 }
 
 void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_crowd *crowd,
-                         const faro_document *stale, const faro_document *newest) {
+                         uint64_t released, const faro_document *stale, const faro_document *newest) {
   const size_t shufflers = faro_campaign_targets(&trial->campaign);
-  attempt a = {.list = list, .size = faro_wire_report_size(&trial->campaign)};
-  snprintf(a.target, sizeof a.target, "%s/v1/reports",
-           trial->campaign.shufflers ? trial->campaign.shuffler[0].url : trial->campaign.analyzer);
+  attempt a = {.list = list, .trial = trial, .size = faro_wire_report_size(&trial->campaign)};
   faro_error error = {0};
   unsigned char *parts = calloc(shufflers + 1, a.size);
   faro_status status = parts ? FARO_OK : faro_fail(&error, FARO_MEMORY, "out of memory");
   if (status == FARO_OK) status = faro_sender_create(&a.sender, &(faro_sender_params){0}, &error);
   if (status == FARO_OK) status = make_report(trial, trial->params.clients, stale, parts, &error);
-  if (status == FARO_OK) status = find_old(trial, crowd, newest, parts + shufflers * a.size, a.size, &error);
+  if (status == FARO_OK && trial->params.collectors > 0) give_to_open(trial, released, parts);
+  if (status == FARO_OK)
+    status = find_old(trial, crowd, newest, released, parts + shufflers * a.size, a.size, &error);
   if (status == FARO_OK)
     try_all(&a, parts, parts + shufflers * a.size, newest ? "as many reports as the campaign allows" : NULL);
   else faro_checks_add(list, 'd', "bad reports are refused", false, "%s", error.message);

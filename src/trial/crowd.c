@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,9 +45,11 @@ typedef struct worker {
   unsigned char *frames; /* frames of a group of reports, part by part */
   unsigned char *answers;
   size_t *who;
-  uint64_t moves;           /* as many of them as the client has seen */
-  double *rows, *x;         /* features of all arms; features of the arm that was played */
-  faro_plan_document *plan; /* in phases: the plan that the client follows */
+  uint64_t moves;                         /* as many of them as the client has seen */
+  double *rows, *x;                       /* features of all arms; features of the arm that was played */
+  faro_collectors *lists;                 /* of each shuffler, if it has collectors */
+  unsigned char *sorted, *sorted_answers; /* frames for one collector, and their answers */
+  faro_plan_document *plan;               /* in phases: the plan that the client follows */
 } worker;
 
 struct faro_crowd {
@@ -59,8 +62,11 @@ struct faro_crowd {
   faro_env *world;
   worker *workers;
   person *people;
-  uint64_t allowed, taken, settled; /* tickets: one per report */
-  size_t next, first;               /* first: of the term, in rounds */
+  uint64_t allowed, taken, settled;                             /* tickets: one per report */
+  size_t *place;                                                /* the collector of each client */
+  size_t collectors;                                            /* 1 if shufflers have none */
+  uint64_t turns;                                               /* tickets since there is a new policy */
+  size_t next[FARO_COLLECTORS_MAX], first[FARO_COLLECTORS_MAX]; /* first: of the term, in rounds */
   bool stopping;
   char *policy;
   size_t policy_length;
@@ -110,16 +116,26 @@ static bool is_asked(const faro_crowd *crowd, const person *p) {
   return !(p->counted && faro_trial_averages(&trial->params));
 }
 
-/* The next client that may report; false if there is none now. */
-static bool pick(faro_crowd *crowd, size_t *who) {
+/* The next client of a collector that may report; false if there is none now. */
+static bool pick_at(faro_crowd *crowd, size_t collector, size_t *who) {
   const size_t clients = (size_t)crowd->trial->params.clients;
+  size_t *next = &crowd->next[collector];
   for (size_t i = 0; i < clients; i++) {
-    *who = crowd->next;
-    crowd->next = (crowd->next + 1) % clients;
+    *who = *next;
+    *next = (*next + 1) % clients;
+    if (crowd->place[*who] != collector) continue;
     if (!is_asked(crowd, &crowd->people[*who]) || stays_away(crowd, *who)) continue;
     crowd->people[*who].busy = true;
     return true;
   }
+  return false;
+}
+
+/* The next client that may report; false if there is none now. Clients of all collectors take
+ * turns: so a batch's worth of tickets fills all portions of it. */
+static bool pick(faro_crowd *crowd, size_t *who) {
+  for (size_t i = 0; i < crowd->collectors; i++)
+    if (pick_at(crowd, crowd->turns++ % crowd->collectors, who)) return true;
   return false;
 }
 
@@ -341,21 +357,31 @@ static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame
 
 /* The frames of a group for one target. */
 typedef struct parcel {
-  size_t part; /* of the reports: says where to send them */
+  size_t part;      /* of the reports: says where to send them */
+  size_t collector; /* of their clients */
   const unsigned char *frames;
   size_t reports;
   unsigned char *answers;
   double end; /* when to give up */
 } parcel;
 
+/* Where a client's reports go. In a crowd the library knows one client of many. */
+static const char *target_of(worker *w, const parcel *g, char url[static FARO_URL_MAX + 16]) {
+  if (!w->lists) return faro_client_target(w->client, g->part);
+  const size_t shuffler = faro_wire_report_head(g->frames).shuffler;
+  snprintf(url, FARO_URL_MAX + 16, "%s/v1/reports", w->lists[shuffler].collector[g->collector].url);
+  return url;
+}
+
 /* Sends the frames until they are answered. */
 static faro_status insist(worker *w, const parcel *g, uint64_t *retries, faro_error *error) {
   for (faro_backoff backoff = {0};; ++*retries) {
     double wait = 0;
+    char url[FARO_URL_MAX + 16];
     faro_error why = {0};
     faro_status status = relocate(w, &why);
     if (status == FARO_OK)
-      status = faro_client_send_many(w->sender, faro_client_target(w->client, g->part), g->frames, g->reports,
+      status = faro_client_send_many(w->sender, target_of(w, g, url), g->frames, g->reports,
                                      w->crowd->part_size, g->answers, &wait, &why);
     if (status == FARO_OK) return FARO_OK;
     if (status != FARO_SYSTEM || faro_clock() > g->end)
@@ -382,12 +408,35 @@ static faro_status deliver(worker *w, const parcel *g, uint64_t *retries, faro_e
     while (at < g->reports && g->answers[at] != FARO_VERDICT_CLOSED) at++;
     if (at == g->reports) break;
     part = (parcel){.part = g->part,
+                    .collector = g->collector,
                     .frames = g->frames + at * w->crowd->part_size,
                     .reports = run_of_closed(g, at),
                     .answers = g->answers + at,
                     .end = g->end};
     ++*retries;
     status = insist(w, &part, retries, error);
+  }
+  return status;
+}
+
+/* Sends the frames of a group, those of each collector's clients by themselves. */
+static faro_status distribute(worker *w, const parcel *all, uint64_t *retries, faro_error *error) {
+  const faro_crowd *crowd = w->crowd;
+  const size_t size = crowd->part_size;
+  faro_status status = FARO_OK;
+  if (crowd->collectors == 1) return deliver(w, all, retries, error);
+  for (size_t c = 0; c < crowd->collectors && status == FARO_OK; c++) {
+    parcel own = *all;
+    own.collector = c;
+    own.frames = w->sorted;
+    own.answers = w->sorted_answers;
+    own.reports = 0;
+    for (size_t i = 0; i < all->reports; i++)
+      if (crowd->place[w->who[i]] == c)
+        memcpy(w->sorted + own.reports++ * size, all->frames + i * size, size);
+    if (own.reports > 0) status = deliver(w, &own, retries, error);
+    for (size_t i = 0, k = 0; status == FARO_OK && i < all->reports; i++)
+      if (crowd->place[w->who[i]] == c) all->answers[i] = w->sorted_answers[k++];
   }
   return status;
 }
@@ -426,7 +475,7 @@ static faro_status work_once(worker *w, size_t reports, faro_error *error) {
                       .reports = reports,
                       .answers = w->answers,
                       .end = faro_clock() + crowd->params.patience};
-    status = deliver(w, &g, &tally.retries, error);
+    status = distribute(w, &g, &tally.retries, error);
     pthread_mutex_lock(&crowd->lock);
     for (size_t i = 0; i < reports && status == FARO_OK; i++)
       write_down(crowd, w->who[i], frames + i * crowd->part_size, w->answers[i]);
@@ -448,6 +497,27 @@ static void *work(void *context) {
 }
 
 /* Set-up. */
+
+/* Asks each shuffler where its collectors are, and gives the lists to the library, too. */
+static faro_status find_collectors(worker *w, faro_error *error) {
+  const faro_campaign *campaign = &w->crowd->trial->campaign;
+  faro_status status = FARO_OK;
+  if (w->crowd->trial->params.collectors == 0) return FARO_OK;
+  w->lists = calloc(campaign->shufflers, sizeof *w->lists);
+  w->sorted = malloc(w->crowd->params.group * w->crowd->part_size);
+  w->sorted_answers = malloc(w->crowd->params.group);
+  if (!w->lists || !w->sorted || !w->sorted_answers) return faro_fail(error, FARO_MEMORY, "out of memory");
+  for (size_t i = 0; i < campaign->shufflers && status == FARO_OK; i++) {
+    char url[FARO_URL_MAX + 16];
+    faro_sent sent;
+    snprintf(url, sizeof url, "%s/v1/collectors", campaign->shuffler[i].url);
+    status = faro_send_get(w->sender, url, &sent, error);
+    if (status == FARO_OK)
+      status = faro_collectors_open(&w->lists[i], sent.bytes, sent.length, campaign, i, error);
+    if (status == FARO_OK) status = faro_client_collectors(w->client, i, sent.bytes, sent.length, error);
+  }
+  return status;
+}
 
 static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error) {
   const faro_trial *trial = crowd->trial;
@@ -475,6 +545,7 @@ static faro_status start_worker(faro_crowd *crowd, worker *w, faro_error *error)
   if (status == FARO_OK)
     status = faro_client_campaign(w->client, trial->document, trial->document_length, error);
   if (status == FARO_OK) status = faro_sender_create(&w->sender, &(faro_sender_params){.timeout = 10}, error);
+  if (status == FARO_OK) status = find_collectors(w, error);
   if (status != FARO_OK) return status;
   if (pthread_create(&w->thread, NULL, work, w) != 0)
     return faro_fail(error, FARO_SYSTEM, "cannot start a thread");
@@ -507,6 +578,26 @@ faro_status faro_crowd_world(faro_env **world, const faro_trial_params *trial, c
   return status;
 }
 
+/* Finds out which collector each client belongs to. A worker holds some of the clients, and must
+ * always find another one. */
+static faro_status settle_down(faro_crowd *crowd, faro_error *error) {
+  const faro_trial *trial = crowd->trial;
+  size_t first = 0, clients[FARO_COLLECTORS_MAX] = {0};
+  crowd->collectors = faro_trial_receivers(trial, 0, &first);
+  for (uint64_t i = 0; i < trial->params.clients; i++) {
+    crowd->place[i] = faro_trial_receiver(trial, 0, trial->tokens + i * FARO_TOKEN_BYTES) - first;
+    clients[crowd->place[i]]++;
+  }
+  for (size_t i = 0; i < crowd->collectors; i++)
+    if (clients[i] <= crowd->params.threads * crowd->params.group)
+      return faro_fail(
+          error, FARO_INVALID,
+          "collector %zu has %zu clients, and there must be more than %zu: threads times reports "
+          "per post",
+          i, clients[i], crowd->params.threads * crowd->params.group);
+  return FARO_OK;
+}
+
 static faro_status hold(faro_crowd *crowd, faro_error *error) {
   const faro_campaign *campaign = &crowd->trial->campaign;
   crowd->part_size = faro_wire_report_size(campaign);
@@ -516,14 +607,17 @@ static faro_status hold(faro_crowd *crowd, faro_error *error) {
   crowd->shufflers = faro_campaign_targets(campaign);
   crowd->versions = (size_t)campaign->batches + 2;
   crowd->people = calloc(crowd->trial->params.clients, sizeof *crowd->people);
+  crowd->place = calloc(crowd->trial->params.clients, sizeof *crowd->place);
   crowd->tally = calloc(crowd->versions, sizeof *crowd->tally);
   crowd->counts = calloc(crowd->versions * crowd->shufflers, sizeof *crowd->counts);
   crowd->workers = calloc(crowd->params.threads, sizeof *crowd->workers);
   crowd->old = malloc(crowd->part_size);
-  bool held = crowd->people && crowd->tally && crowd->counts && crowd->workers && crowd->old;
+  bool held = crowd->people && crowd->place && crowd->tally && crowd->counts && crowd->workers && crowd->old;
   for (size_t i = 0; held && i < crowd->versions * crowd->shufflers; i++)
     held = (crowd->counts[i].ones = calloc(crowd->entries, sizeof(uint64_t))) != NULL;
   if (!held) return faro_fail(error, FARO_MEMORY, "out of memory");
+  const faro_status status = settle_down(crowd, error);
+  if (status != FARO_OK) return status;
   return faro_patterns_create(&crowd->secrets, crowd->params.listen, error);
 }
 
@@ -571,6 +665,9 @@ static void free_worker(worker *w) {
   free(w->rows);
   free(w->x);
   free(w->plan);
+  free(w->lists);
+  free(w->sorted);
+  free(w->sorted_answers);
 }
 
 void faro_crowd_destroy(faro_crowd *crowd) {
@@ -584,6 +681,7 @@ void faro_crowd_destroy(faro_crowd *crowd) {
   faro_patterns_destroy(crowd->secrets);
   free(crowd->workers);
   free(crowd->people);
+  free(crowd->place);
   free(crowd->tally);
   free(crowd->counts);
   free(crowd->bodies);
@@ -614,11 +712,12 @@ faro_status faro_crowd_move(faro_crowd *crowd, const char *document, size_t leng
 static void begin_round(faro_crowd *crowd) {
   uint64_t fit = 0;
   (void)faro_campaign_term_of(&crowd->trial->campaign, crowd->version - 1, &fit);
-  if (fit == 0) {
-    while (crowd->people[crowd->next].sequence > 0 && crowd->next + 1 < crowd->trial->params.clients)
-      crowd->next++;
-    crowd->first = crowd->next;
-  } else crowd->next = crowd->first;
+  for (size_t i = 0; i < crowd->collectors; i++)
+    if (fit == 0) {
+      while (crowd->people[crowd->next[i]].sequence > 0 && crowd->next[i] + 1 < crowd->trial->params.clients)
+        crowd->next[i]++;
+      crowd->first[i] = crowd->next[i];
+    } else crowd->next[i] = crowd->first[i];
 }
 
 faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t length, uint64_t version,
@@ -631,6 +730,7 @@ faro_status faro_crowd_policy(faro_crowd *crowd, const char *document, size_t le
   crowd->policy = copy;
   crowd->policy_length = length;
   crowd->version = crowd->newest = version;
+  crowd->turns = 0;
   if (faro_campaign_in_rounds(&crowd->trial->campaign)) begin_round(crowd);
   pthread_cond_broadcast(&crowd->changed);
   pthread_mutex_unlock(&crowd->lock);

@@ -125,7 +125,8 @@ static void check_running(demo *d, uint64_t rounds) {
   faro_checks_add(d->list, 'a', "no report of an honest client was refused", refused == 0,
                   "%" PRIu64 " refused, %" PRIu64 " sent again", refused, t.retries);
   faro_check_counters(d->list, &d->trial, d->crowd, rounds, false);
-  faro_check_refusals(d->list, &d->trial, d->crowd, &d->first, once(&d->trial.params) ? &d->newest : NULL);
+  faro_check_refusals(d->list, &d->trial, d->crowd, rounds, &d->first,
+                      once(&d->trial.params) ? &d->newest : NULL);
   faro_check_counters(d->list, &d->trial, d->crowd, rounds, true);
   faro_check_ledger(d->list, &d->trial, rounds);
   faro_check_processes(d->list, &d->trial);

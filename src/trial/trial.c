@@ -20,10 +20,38 @@
 #include "trial/trial_settings.h"
 
 const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]) {
-  (void)trial;
+  const unsigned shuffler = (unsigned)faro_trial_shuffler_of(trial, role);
   if (role == 0) snprintf(name, 24, "analyzer");
-  else snprintf(name, 24, "shuffler-%u", (unsigned)(role - 1));
+  else if (!faro_trial_is_collector(trial, role)) snprintf(name, 24, "shuffler-%u", shuffler);
+  else
+    snprintf(name, 24, "collector-%u-%u", shuffler,
+             (unsigned)((role - 1 - trial->shufflers) % trial->params.collectors));
   return name;
+}
+
+bool faro_trial_is_collector(const faro_trial *trial, size_t role) { return role > trial->shufflers; }
+
+size_t faro_trial_shuffler_of(const faro_trial *trial, size_t role) {
+  if (role == 0) return 0;
+  return faro_trial_is_collector(trial, role) ? (role - 1 - trial->shufflers) / trial->params.collectors
+                                              : role - 1;
+}
+
+size_t faro_trial_receivers(const faro_trial *trial, size_t shuffler, size_t *first) {
+  const size_t collectors = trial->params.collectors;
+  *first = trial->shufflers == 0 ? 0
+           : collectors == 0     ? 1 + shuffler
+                                 : 1 + trial->shufflers + shuffler * collectors;
+  return trial->shufflers > 0 && collectors > 0 ? collectors : 1;
+}
+
+size_t faro_trial_receiver(const faro_trial *trial, size_t shuffler,
+                           const unsigned char token[static FARO_TOKEN_BYTES]) {
+  unsigned char hash[FARO_HASH_BYTES];
+  size_t first = 0;
+  const size_t receivers = faro_trial_receivers(trial, shuffler, &first);
+  faro_token_hash(token, hash);
+  return first + faro_collector_of(hash, receivers);
 }
 
 const char *faro_trial_file(const faro_trial *trial, size_t role, const char *suffix,
@@ -130,19 +158,36 @@ uint64_t faro_trial_horizon(const faro_trial_params *params) {
   return faro_schedule_span(&rule, params->batches);
 }
 
-static size_t roles_of(const faro_trial_params *params) {
+static size_t shufflers_of(const faro_trial_params *params) {
   const faro_release_kind *kind = faro_release_kind_find(params->release);
-  if (!kind) return 0;
-  const faro_trust trust = kind->trust;
-  if (trust == FARO_TRUST_SHUFFLE) return 2;
-  return trust == FARO_TRUST_CONCURRENT ? 1 + params->shufflers : 1;
+  const faro_trust trust = kind ? kind->trust : FARO_TRUST_LOCAL;
+  if (trust == FARO_TRUST_SHUFFLE) return 1;
+  return trust == FARO_TRUST_CONCURRENT ? params->shufflers : 0;
+}
+
+/* A shuffler with collectors needs a batch that they can share. Where a shuffler's batch is several
+ * of the campaign's, clients take turns over all of them. */
+static faro_status check_roles(const faro_trial *trial, faro_error *error) {
+  const faro_trial_params *p = &trial->params;
+  if (!faro_release_kind_find(p->release) || trial->roles > FARO_TRIAL_ROLES)
+    return faro_fail(error, FARO_INVALID,
+                     "the release must be deployable, with at most %d processes (got %s, %zu)",
+                     FARO_TRIAL_ROLES, p->release, trial->roles);
+  if (p->collectors > 0 && trial->shufflers == 0)
+    return faro_fail(error, FARO_INVALID, "collectors need a release with shufflers (got %s)", p->release);
+  if (p->collectors > 0 && trial->shufflers > 1 && p->batch % p->collectors != 0)
+    return faro_fail(error, FARO_INVALID, "batch must be a multiple of %llu collectors (got %llu)",
+                     (unsigned long long)p->collectors, (unsigned long long)p->batch);
+  return FARO_OK;
 }
 
 faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params, faro_error *error) {
-  *trial = (faro_trial){.params = *params, .roles = roles_of(params)};
+  const size_t shufflers = shufflers_of(params);
+  *trial = (faro_trial){
+      .params = *params, .shufflers = shufflers, .roles = 1 + shufflers * (1 + params->collectors)};
   for (size_t role = 0; role < FARO_TRIAL_ROLES; role++) trial->hold[role] = -1;
-  if (trial->roles == 0 || trial->roles > FARO_TRIAL_ROLES)
-    return faro_fail(error, FARO_INVALID, "the release must be deployable (got %s)", params->release);
+  faro_status checked = check_roles(trial, error);
+  if (checked != FARO_OK) return checked;
   if (mkdir(params->directory, 0700) != 0 && errno != EEXIST)
     return faro_fail(error, FARO_SYSTEM, "cannot create %s: %s", params->directory, strerror(errno));
   faro_status status = make_relays(trial, error);

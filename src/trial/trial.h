@@ -10,7 +10,7 @@
 
 #include "trial/child.h"
 #include "trial/relay.h"
-#include "wire/wire.h"
+#include "wire/portion.h"
 
 typedef struct faro_trial_params {
   const char *command;   /* path of the faro to start */
@@ -22,6 +22,7 @@ typedef struct faro_trial_params {
   double growth;                    /* of batches; 0: 1 */
   uint64_t largest;                 /* batch, if they grow; 0: no bound */
   uint64_t shufflers;               /* concurrent-bits only */
+  uint64_t collectors;              /* of each shuffler; 0: it is one process */
   uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
   uint64_t wait;                    /* batches that a choice may wait; 0: for ever */
   double epsilon, delta, honest;
@@ -39,12 +40,13 @@ typedef struct faro_trial_params {
   uint64_t fits;
 } faro_trial_params;
 
-enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
+enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + 2 * FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
 
-/* Role 0 is the analyzer, role 1 + i is shuffler i. */
+/* Role 0 is the analyzer, role 1 + i is shuffler i, or its joiner. Then come the collectors of each
+ * shuffler. */
 typedef struct faro_trial {
   faro_trial_params params;
-  size_t roles;
+  size_t roles, shufflers;
   uint16_t port[FARO_TRIAL_ROLES];
   int hold[FARO_TRIAL_ROLES]; /* of the ports; -1: none */
   faro_child child[FARO_TRIAL_ROLES];
@@ -84,6 +86,14 @@ faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) 
 faro_status faro_trial_launch(faro_trial *trial, size_t role, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) FARO_WARN_UNUSED;
 const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]);
+/* The shuffler to which a role other than the analyzer belongs, and whether it is a collector. */
+size_t faro_trial_shuffler_of(const faro_trial *trial, size_t role);
+bool faro_trial_is_collector(const faro_trial *trial, size_t role);
+/* The role that takes the reports of a client for a shuffler, or for the analyzer (0). */
+size_t faro_trial_receiver(const faro_trial *trial, size_t shuffler,
+                           const unsigned char token[static FARO_TOKEN_BYTES]);
+/* How many roles take reports for a shuffler, and the first of them. */
+size_t faro_trial_receivers(const faro_trial *trial, size_t shuffler, size_t *first);
 const char *faro_trial_file(const faro_trial *trial, size_t role, const char *suffix,
                             char path[static FARO_TRIAL_PATH]);
 /* The URL of the role itself, not of its relay. */

@@ -74,19 +74,43 @@ static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error 
     faro_text_add(out, "settings:\n  - {name: clients, value: %d}\n", (int)FARO_CLIENTS_FIXED);
   if (trial->roles > 1) faro_text_add(out, "shufflers:\n");
   faro_status status = FARO_OK;
-  for (size_t role = 1; role < trial->roles && status == FARO_OK; role++)
+  for (size_t role = 1; role <= trial->shufflers && status == FARO_OK; role++)
     status = add_shuffler(trial, role, out, error);
   return status;
 }
 
-static void shuffler(const faro_trial *trial, size_t role, faro_text *out) {
+/* The lists of a joiner, or the section of a collector. */
+static faro_status collector(const faro_trial *trial, size_t role, faro_text *out, faro_error *error) {
+  const size_t shuffler = faro_trial_shuffler_of(trial, role);
+  unsigned char key[FARO_KEY_BYTES];
+  char path[FARO_TRIAL_PATH], hex[2 * FARO_KEY_BYTES + 1];
+  size_t first = 0;
+  const size_t count = faro_trial_receivers(trial, shuffler, &first);
+  faro_status status = FARO_OK;
+  if (!faro_trial_is_collector(trial, role)) {
+    faro_text_add(out, "collectors:\n");
+    for (size_t i = 0; i < count && status == FARO_OK; i++)
+      status = add_shuffler(trial, first + i, out, error);
+    return status;
+  }
+  status = faro_key_load(faro_trial_file(trial, 1 + shuffler, ".sign.public", path), FARO_SIGN_PUBLIC, key,
+                         sizeof key, error);
+  faro_text_add(out, "collector:\n  number: %zu\n  of: %zu\n", role - first, count);
+  add_address(trial, 1 + shuffler, "  joiner", out);
+  faro_text_add(out, "  joiner-key: %s\n", sodium_bin2hex(hex, sizeof hex, key, sizeof key));
+  return status;
+}
+
+static faro_status shuffler(const faro_trial *trial, size_t role, faro_text *out, faro_error *error) {
   char hex[2 * FARO_KEY_BYTES + 1];
+  const bool joins = trial->params.collectors > 0 && !faro_trial_is_collector(trial, role);
   add_address(trial, 0, "analyzer", out);
   faro_text_add(out, "analyzer-key: %s\n",
                 sodium_bin2hex(hex, sizeof hex, trial->sign.public_key, FARO_KEY_BYTES));
   add_file(trial, role, "state", ".db", out);
   add_file(trial, role, "key", ".sign.secret", out);
-  faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
+  if (!joins) faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
+  return trial->params.collectors > 0 ? collector(trial, role, out, error) : FARO_OK;
 }
 
 /* A line for each arm. */
@@ -108,8 +132,7 @@ faro_status faro_trial_write_settings(const faro_trial *trial, size_t role, faro
   faro_text text = FARO_TEXT_INIT;
   char path[FARO_TRIAL_PATH];
   faro_text_add(&text, "listen: 127.0.0.1:%u\n", trial->port[role]);
-  faro_status status = role == 0 ? analyzer(trial, &text, error) : FARO_OK;
-  if (role > 0) shuffler(trial, role, &text);
+  faro_status status = role == 0 ? analyzer(trial, &text, error) : shuffler(trial, role, &text, error);
   if (status == FARO_OK) status = save(faro_trial_file(trial, role, ".yaml", path), &text, error);
   faro_text_clear(&text);
   if (status != FARO_OK || role > 0 || !trial->params.features) return status;

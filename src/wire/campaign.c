@@ -177,7 +177,7 @@ bool faro_url_whole(const char *url) {
 }
 
 /* It must not end with a slash: senders append the path. */
-static faro_status check_url(const char *whose, const char *url, faro_error *error) {
+faro_status faro_campaign_check_url(const char *whose, const char *url, faro_error *error) {
   bool good = faro_url_whole(url) && url[strlen(url) - 1] != '/';
   for (const char *c = url; good && *c; c++) good = *c > ' ' && *c <= '~' && !strchr("\"\\<>?#", *c);
   if (good) return FARO_OK;
@@ -232,7 +232,7 @@ static faro_status check_seal(const faro_campaign *c, faro_error *error) {
  * not. */
 static faro_status check_shuffler(const faro_campaign *c, size_t index, faro_error *error) {
   if (crypto_core_ed25519_is_valid_point(c->shuffler[index].key) == 1)
-    return check_url("a shuffler", c->shuffler[index].url, error);
+    return faro_campaign_check_url("a shuffler", c->shuffler[index].url, error);
   return faro_fail(
       error, FARO_INVALID,
       "key of shuffler %zu is not a public signing key; use the one that `faro keys show` prints", index);
@@ -252,7 +252,7 @@ static faro_status check_parties(const faro_campaign *c, const unsigned char sig
 faro_status faro_campaign_check_places(const faro_campaign *campaign,
                                        const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
   const faro_campaign *c = campaign;
-  faro_status status = check_url("the analyzer", c->analyzer, error);
+  faro_status status = faro_campaign_check_url("the analyzer", c->analyzer, error);
   if (status == FARO_OK) status = check_seal(c, error);
   for (size_t i = 0; status == FARO_OK && i < c->shufflers; i++) {
     status = check_shuffler(c, i, error);
@@ -361,7 +361,7 @@ static faro_status check_rounds(const faro_campaign *c, faro_error *error) {
 static faro_status check_values(const faro_campaign *c, faro_error *error) {
   faro_status status = check_name("id", c->id, error);
   if (status == FARO_OK) status = check_name("learner.kind", c->learner, error);
-  if (status == FARO_OK) status = check_url("the analyzer", c->analyzer, error);
+  if (status == FARO_OK) status = faro_campaign_check_url("the analyzer", c->analyzer, error);
   if (status == FARO_OK) status = check_seal(c, error);
   if (status == FARO_OK) status = check_bounds(c, error);
   if (c->shufflers > FARO_SHUFFLERS_MAX)

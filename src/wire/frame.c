@@ -220,7 +220,8 @@ static faro_status check_batch(const faro_campaign *c, const faro_batch *batch, 
   return FARO_OK;
 }
 
-static faro_status check_totals(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
+faro_status faro_batch_check_totals(const faro_campaign *c, const faro_batch *batch, faro_error *error) {
+  if (!counts(c)) return FARO_OK;
   const faro_encoding *e = faro_campaign_encoding(c, batch->shuffler, batch->number);
   const uint64_t least = batch->count * (uint64_t)e->least;
   const uint64_t most = batch->count * (uint64_t)e->most; /* below 2^62, as the release ensures */
@@ -258,7 +259,7 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
                                   campaign->shuffler[read.shuffler].key) != 0)
     return faro_fail(error, FARO_INVALID, "the signature of a batch is not that of shuffler %lu",
                      (unsigned long)read.shuffler);
-  if (counts(campaign)) status = check_totals(campaign, &read, error);
+  status = faro_batch_check_totals(campaign, &read, error);
   if (status == FARO_OK) *batch = read;
   return status;
 }

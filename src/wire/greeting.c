@@ -51,25 +51,25 @@ static bool is_greeting(const unsigned char *bytes, size_t length, bool *longer)
   return *longer || (length == FARO_GREETING_BYTES && memcmp(bytes, greeting_magic, MAGIC) == 0);
 }
 
-faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
-                               faro_greeting *greeting, faro_error *error) {
+faro_status faro_greeting_read_from(const faro_campaign *campaign,
+                                    const unsigned char (*keys)[FARO_KEY_BYTES], size_t count,
+                                    const char *role, const unsigned char *bytes, size_t length,
+                                    faro_greeting *greeting, faro_error *error) {
   bool longer = false;
   if (!is_greeting(bytes, length, &longer))
     return faro_fail(error, FARO_INVALID,
                      "a greeting must have %d bytes and begin with FRG2, or %d and FRG3 (got %zu bytes)",
                      FARO_GREETING_BYTES, FARO_GREETING_MAX, length);
-  uint32_t shuffler = 0;
-  while (shuffler < campaign->shufflers &&
-         memcmp(bytes + GREETING_KEY, campaign->shuffler[shuffler].key, FARO_KEY_BYTES) != 0)
-    shuffler++;
-  if (shuffler == campaign->shufflers)
-    return faro_fail(error, FARO_INVALID, "a greeting must be from a shuffler of campaign %s", campaign->id);
+  uint32_t sender = 0;
+  while (sender < count && memcmp(bytes + GREETING_KEY, keys[sender], FARO_KEY_BYTES) != 0) sender++;
+  if (sender == count)
+    return faro_fail(error, FARO_INVALID, "a greeting must be from a %s of campaign %s", role, campaign->id);
   const size_t before = signed_bytes(longer);
   if (crypto_sign_verify_detached(bytes + before, bytes, before, bytes + GREETING_KEY) != 0)
-    return faro_fail(error, FARO_INVALID, "the signature of the greeting is not that of shuffler %lu",
-                     (unsigned long)shuffler);
+    return faro_fail(error, FARO_INVALID, "the signature of the greeting is not that of %s %lu", role,
+                     (unsigned long)sender);
   *greeting =
-      (faro_greeting){.shuffler = shuffler,
+      (faro_greeting){.shuffler = sender,
                       .same = memcmp(bytes + GREETING_DIGEST, campaign->digest, FARO_DIGEST_BYTES) == 0,
                       .first = faro_load64(bytes + GREETING_FIRST),
                       .open = faro_load64(bytes + GREETING_OPEN),
@@ -80,6 +80,14 @@ faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned cha
                       .challenge = longer ? faro_load64(bytes + GREETING_CHALLENGE) : 0};
   if (longer) memcpy(greeting->proof, bytes + GREETING_PROOF, FARO_SIGNATURE_BYTES);
   return FARO_OK;
+}
+
+faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
+                               faro_greeting *greeting, faro_error *error) {
+  unsigned char keys[FARO_SHUFFLERS_MAX][FARO_KEY_BYTES];
+  for (size_t i = 0; i < campaign->shufflers; i++) memcpy(keys[i], campaign->shuffler[i].key, FARO_KEY_BYTES);
+  return faro_greeting_read_from(campaign, keys, campaign->shufflers, "shuffler", bytes, length, greeting,
+                                 error);
 }
 
 /* What an epoch's proof signs. */

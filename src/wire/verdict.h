@@ -15,7 +15,8 @@
   X(STALE, "stale", "the policy of the report is not one of the open batch")                                 \
   X(REPLAY, "replay", "the sequence number was used before")                                                 \
   X(CLOSED, "closed", "no reports are collected now")                                                        \
-  X(LIMITED, "limited", "too many reports of this client were refused")
+  X(LIMITED, "limited", "too many reports of this client were refused")                                      \
+  X(ELSEWHERE, "elsewhere", "the token belongs to another collector of this shuffler")
 
 typedef enum faro_verdict {
 #define X(name, label, text) FARO_VERDICT_##name,

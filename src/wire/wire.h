@@ -200,6 +200,8 @@ bool faro_campaign_overlaps(const faro_campaign *campaign, uint64_t batch);
  * after the horizon, nor if it could not fill its batch within the horizon. */
 bool faro_campaign_active(const faro_campaign *campaign, size_t shuffler, uint64_t batch);
 
+/* Whether an address is one that a document may have: senders append a path to it. */
+faro_status faro_campaign_check_url(const char *whose, const char *url, faro_error *error) FARO_WARN_UNUSED;
 /* Whether a URL is http:// or https:// and names a host. */
 bool faro_url_whole(const char *url);
 
@@ -386,6 +388,10 @@ void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, co
 faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                             faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 
+/* For counts: whether this many reports can have these totals. */
+faro_status faro_batch_check_totals(const faro_campaign *campaign, const faro_batch *batch,
+                                    faro_error *error) FARO_WARN_UNUSED;
+
 /* A notice announces a batch, in the header Faro-Batch of the request, so that the analyzer reads
  * batches of its shufflers only. It is the hexadecimal digits of
  *
@@ -440,9 +446,14 @@ typedef struct faro_greeting {
 /* Returns the number of bytes. */
 size_t faro_greeting_write(const faro_campaign *campaign, const faro_greeting *greeting,
                            const faro_sign_key *key, unsigned char out[static FARO_GREETING_MAX]);
-/* FARO_INVALID if it is not from a shuffler of the campaign. */
+/* FARO_INVALID if it is not from a shuffler of the campaign; _from: from a role with one of these
+ * keys, which is then `shuffler`. */
 faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                faro_greeting *greeting, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_greeting_read_from(const faro_campaign *campaign,
+                                    const unsigned char (*keys)[FARO_KEY_BYTES], size_t count,
+                                    const char *role, const unsigned char *bytes, size_t length,
+                                    faro_greeting *greeting, faro_error *error) FARO_WARN_UNUSED;
 
 /* An epoch counts how often a standby has taken over from the analyzer of a campaign. Its proof is
  * the analyzer's Ed25519 signature over "FRE1", the campaign's digest and the epoch (8 bytes). Who

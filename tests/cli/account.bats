@@ -77,6 +77,7 @@ gaussian_truth() {
 }
 
 @test "gaussian: sigma is that of Balle and Wang" {
+  check_test
   field sigma gaussian --sensitivity 1 --epsilon 1 --delta 1e-6
   near "$value" 4.2246788 1e-6
   local e d
@@ -233,6 +234,7 @@ gaussian_truth() {
 }
 
 @test "contributions: more of them, more noise" {
+  check_test
   local mechanism one
   for mechanism in tree factored; do
     field sigma $mechanism --steps 64 --epsilon 1 --delta 1e-6
@@ -312,6 +314,7 @@ there_and_back() {
 }
 
 @test "forward of inverse is the target: shuffle" {
+  check_test
   local e
   for e in 0.05 0.2 1; do there_and_back local_epsilon --local-epsilon 1e-3 shuffle $e 1e-6 --users 100000; done
 }
@@ -425,6 +428,7 @@ there_and_back() {
 }
 
 @test "numbers that are none" {
+  check_test
   local text
   for text in -1 0 nan inf -inf 0x1 1e 1e-5 1001 1e400 one ' 1' '1 ' 1,5 ++1 1e-400; do
     refused 2 "--epsilon must be a number from 0.0001 to 1000 (got $text)" gaussian --epsilon "$text" --delta 1e-6
@@ -435,6 +439,7 @@ there_and_back() {
 }
 
 @test "numbers out of range: each option names itself, its value and the range" {
+  check_test
   local mechanism option text range
   while IFS='|' read -r mechanism option text range; do
     # shellcheck disable=SC2086
@@ -512,6 +517,7 @@ there_and_back() {
 }
 
 @test "wrong lists: file, line, key and what is allowed" {
+  check_test
   refused_list '2: sigma must be a number from 1e-06 to 1000000000 (got -1)' \
     '- {mechanism: laplace, scale: 1}\n- {mechanism: gaussian, sigma: -1}\n'
   refused_list '1: sigma must be a number from 1e-06 to 1000000000 (got "2")' '- {mechanism: gaussian, sigma: "2"}\n'

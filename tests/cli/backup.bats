@@ -24,7 +24,7 @@ lose() {
 # Waits until a health check says the words, or "well": health WORDS
 health() {
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     run get "$analyzer_url" /healthz
     [[ $output == *"$1"* ]] && return 0
     sleep 0.02

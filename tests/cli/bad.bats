@@ -52,6 +52,7 @@ matches() {
 }
 
 @test "every wrong experiment is refused in its own words" {
+  check_test
   local file name got expected faults=0
   for file in tests/cli/bad/*.yaml; do
     name=$(basename "$file" .yaml)
@@ -69,6 +70,7 @@ matches() {
 }
 
 @test "every message is one line that names the file" {
+  check_test
   local file name
   for file in tests/cli/bad/*.expected; do
     name=$(basename "$file" .expected)

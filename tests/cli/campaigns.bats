@@ -52,7 +52,7 @@ report() {
 # Waits until the answer has the words: answers URL PATH WORDS
 answers() {
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     [[ $(get "$1" "$2") == *"$3"* ]] && return 0
     sleep 0.02
   done
@@ -61,6 +61,7 @@ answers() {
 }
 
 @test "campaigns: two of them behind one port, and one that is damaged takes no other down" {
+  check_test
   host
   direct first local
   direct second central-bits
@@ -83,7 +84,7 @@ answers() {
   answers "$admin" "/healthz" "ok"
   version_of() { "$FARO" ledger explain --url "$public/$1" | grep -c "^ *0 "; }
   local i
-  for ((i = 0; i < 3000; i++)); do [ "$(version_of first)" = 1 ] && break; sleep 0.02; done
+  for ((i = 0; i < 12000; i++)); do [ "$(version_of first)" = 1 ] && break; sleep 0.02; done
   [ "$(version_of first)" = 1 ] && [ "$(version_of second)" = 0 ] # a batch of one is none of the other
   has "$(get "$public" /first/v1/campaign | head -1)" " 200 "
   has "$(get "$public" /third/v1/campaign | head -1)" " 404 "
@@ -195,6 +196,64 @@ answers() {
   has "$stderr" "--url must begin with https://"
 }
 
+@test "admin: SIGHUP makes it read the operators' tokens again" {
+  host
+  direct one local
+  role analyzer analyzer "$T/host.yaml"
+  local old=$(cat "$T/admin.tokens") new
+  "$FARO" keys tokens --count 1 --out "$T/next"
+  new=$(cat "$T/next.tokens")
+  cp "$T/next.hashes" "$T/admin.hashes"
+  has "$(get "$admin" /v1/campaigns "Authorization: Bearer $new" | head -1)" " 401 " # not yet
+  kill -HUP "${started[-1]}"
+  logged analyzer admin-tokens-reloaded
+  has "$(get "$admin" /v1/campaigns "Authorization: Bearer $new" | head -1)" " 200 "
+  has "$(get "$admin" /v1/campaigns "Authorization: Bearer $old" | head -1)" " 401 "
+  echo broken >"$T/admin.hashes"
+  kill -HUP "${started[-1]}"
+  logged analyzer admin-tokens-not-reloaded
+  has "$(get "$admin" /v1/campaigns "Authorization: Bearer $new" | head -1)" " 200 "
+}
+
+# Of several operators who want the same at the same time, one gets it, and the others hear what the state is by then.
+@test "life: changes come one after another, and one that cannot be written is not made later" {
+  check_test
+  host
+  direct one local
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open one
+  local verb i pids=() made
+  for verb in pause resume finish; do
+    pids=() made=0
+    for i in 1 2 3 4 5 6; do
+      "$FARO" campaign $verb one --url "$admin" --token "$T/admin.tokens" >"$T/$i.out" 2>&1 3>&- &
+      pids+=("$!")
+      started+=("$!")
+    done
+    for i in 1 2 3 4 5 6; do
+      if wait "${pids[i - 1]}"; then made=$((made + 1)); else grep -q "possible: " "$T/$i.out"; fi
+    done
+    [ "$made" -eq 1 ]
+    [ "$verb" != resume ] || { # the database belongs to another process for now
+      python3 -c 'import sqlite3, sys, time
+c = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+c.execute("BEGIN IMMEDIATE")
+print("held", flush=True)
+time.sleep(3000)' "$T/one.db" >"$T/held" 3>&- &
+      local holder=$!
+      started+=("$holder")
+      for ((i = 0; i < 12000; i++)); do grep -q held "$T/held" && break; sleep 0.02; done
+      faro 4 campaign pause one --url "$admin" --token "$T/admin.tokens"
+      kill -KILL "$holder"
+      wait "$holder" || true
+      operate 0 show one
+      has "$output" "state:     open"
+    }
+  done
+  operate 0 show one
+  has "$output" "state:     finished"
+}
+
 @test "admin: an analyzer with one campaign, and a shuffler" {
   slow_test
   campaign
@@ -300,7 +359,7 @@ refuses() {
   report one 1 0.5
   report one 2 0.5
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     operate 0 show one
     [[ $output == *"state:     finished"* ]] && break
     sleep 0.02
@@ -323,7 +382,7 @@ refuses() {
   operate 0 pause
   round 1 0.5 && round 2 0.5 # the shuffler takes them; the analyzer does not take the batch
   local i
-  for ((i = 0; i < 3000; i++)); do grep -q '"event":"batch-refused".*paused' "$T/shuffler.log" && break; sleep 0.02; done
+  for ((i = 0; i < 12000; i++)); do grep -q '"event":"batch-refused".*paused' "$T/shuffler.log" && break; sleep 0.02; done
   grep -q '"event":"batch-refused".*paused' "$T/shuffler.log"
   has "$(get "$analyzer_url" /v1/policy)" '"version":1'
   operate 0 resume
@@ -332,13 +391,13 @@ refuses() {
   round 3 0.5 && round 1 0.5
   [ "$status" -eq 0 ]
   operate 0 finish
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1 | grep -q " 410 " && break
     sleep 0.02
   done
   has "$(ask POST "$shuffler" /v1/reports "Content-Length: 0" | head -1)" " 410 "
   # nobody has signed that it has ended: the batch that is left is kept
-  for ((i = 0; i < 3000; i++)); do get "$shuffler" /healthz | grep -q "^batches-left: " && break; sleep 0.02; done
+  for ((i = 0; i < 12000; i++)); do get "$shuffler" /healthz | grep -q "^batches-left: " && break; sleep 0.02; done
   has "$(get "$shuffler" /healthz)" "batches-left: the analyzer says that the campaign has ended"
   kill -TERM "${started[-1]}" && wait "${started[-1]}"
   role shuffler shuffler "$T/shuffler.yaml"
@@ -448,4 +507,29 @@ refuses() {
   has "$(ask OPTIONS "$url" /v1/reports "Origin: https://shop.example")" "Access-Control-Allow-Origin: *"
   has "$(ask POST "$url" /v1/reports "Origin: https://shop.example"$'\r\n'"Content-Length: 0")" "Access-Control-Allow-Origin: *"
   not has "$(get "$url" /healthz "Origin: https://shop.example")" "Access-Control"
+}
+
+@test "campaigns: of one in phases nobody knows how many batches it has, but how many reports at most" {
+  host
+  printf '1 0\n0 1\n' >"$T/arms.txt"
+  cat >"$T/campaigns/banners.yaml" <<EOF
+database: $T/banners.db
+sign: $T/sign.secret
+seal: $T/seal.secret
+tokens: $T/clients.hashes
+campaign: {id: banners, learner: pe, features: $T/arms.txt, dimension: 2, arms: 2, release: central-bits, epsilon: 4, delta: 1e-3,
+  level: event, batch: 2, largest: 2, horizon: 40}
+EOF
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open banners
+  local i
+  for i in 1 2; do
+    "$FARO" client --analyzer "$public/banners" --key "$T/sign.public" --token "$T/$i.token" --state "$T/$i.state" \
+      --epsilon 4 --delta 1e-3 --trust joint --level event <<<0.5
+  done
+  answers "$public" /banners/v1/policy '"version":2'
+  operate 0 list
+  has "$output" "1 in phases"
+  operate 0 show banners
+  has "$output" "batches:   1 in phases, with 2 of at most 40 reports"
 }

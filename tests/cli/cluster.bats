@@ -74,6 +74,7 @@ shards() {
 }
 
 @test "what is missing is named, with the command that plays it" {
+  check_test
   shards 4 "$T/a b"
   rm "$T/a b/instances.3-of-4.journal"
   truncate -s -100 "$T/a b/instances.2-of-4.journal"
@@ -93,6 +94,7 @@ shards() {
 }
 
 @test "a run without shards takes what shards have played, and plays the rest" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/one"
   faro 0 run 000-fig1 "${tiny[@]}" --shard 2/3 --out "$T/a"
   faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/a"
@@ -105,6 +107,7 @@ shards() {
 }
 
 @test "a shard that ends after the whole run was merged does not say that it was saved" {
+  check_test
   local instances
   for instances in 40 160 640; do # a machine that was too fast gets a longer run
     rm -rf "$T/a"
@@ -219,6 +222,7 @@ shards() {
 }
 
 @test "a journal from another kind of machine, or a record that differs, is refused by name" {
+  check_test
   shards 2 "$T/a"
   cp "$T/a/instances.1-of-2.journal" "$T/kept"
   sed -i 's/ fma=\(yes\|no\)/ fma=old/' "$T/a/instances.1-of-2.journal"
@@ -239,6 +243,7 @@ shards() {
 }
 
 @test "people from a file stay where they are, beside the experiment" {
+  check_test
   mkdir "$T/there"
   cat >"$T/there/people.yaml" <<'YAML'
 instances: 3
@@ -281,6 +286,7 @@ passed() {
 }
 
 @test "a shard that is killed, or interrupted, loses its unfinished instance only" {
+  check_test
   local signal instances kept
   for signal in KILL ${FARO_SLOW_TESTS:+INT}; do
     for instances in 60 240 960; do # a machine that was too fast gets a longer run
@@ -317,6 +323,7 @@ passed() {
 }
 
 @test "two processes of one shard: the second is refused" {
+  check_test
   start "$T/a" --set instances=2000 --shard 1/2
   passed "$T/a/instances.1-of-2.journal" 5000
   faro 4 run "$T/a" --shard 1/2

@@ -155,6 +155,7 @@ near() {
 }
 
 @test "private: faro verify computes the claim again" {
+  check_test
   for trust in central shuffle local; do
     faro 0 evaluate "$T/log.csv" "${at[@]}" --policy "always b" "${hide[@]}" --trust $trust --json
     echo "$output" >"$T/$trust.json"
@@ -251,6 +252,7 @@ bad() {
 }
 
 @test "what is wrong with policy files" {
+  check_test
   local text words i=0
   while IFS='|' read -r text words; do
     echo "$text" >"$T/p$((++i)).json"

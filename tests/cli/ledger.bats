@@ -26,7 +26,7 @@ files() {
   python3 -u -m http.server --bind 127.0.0.1 -d "$1" 0 >"$T/files.log" 2>&1 3>&- &
   started+=("$!")
   local i port=
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     port=$(sed -n 's/.*port \([0-9]*\) .*/\1/p' "$T/files.log")
     [ -n "$port" ] && break
     sleep 0.01

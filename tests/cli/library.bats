@@ -36,6 +36,7 @@ needs_cxx() {
 }
 
 @test "every public header compiles as C++, and every function in it links" {
+  check_test
   needs_cxx
   for header in include/faro/*.h; do
     name=$(basename "$header")

@@ -41,7 +41,7 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   [ "$status" -eq 0 ]
   [ -f "$T/2.state.move" ]
   local i
-  for ((i = 0; i < 3000; i++)); do # the shuffler asks every few seconds
+  for ((i = 0; i < 12000; i++)); do # the shuffler asks every few seconds
     [ -f "$T/shuffler.db.move" ] && break
     sleep 0.02
   done

@@ -49,6 +49,7 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
 }
 
 @test "every command has --help, in lines that fit" {
+  check_test
   local command
   for command in $commands; do
     faro 0 $command --help
@@ -63,6 +64,7 @@ commands=$(sed -n 's/^COMMAND(\(.*\))$/\1/p' "$BATS_TEST_DIRNAME/../../src/cli/c
 }
 
 @test "every command refuses unknown options and arguments in the same words" {
+  check_test
   local command words
   for command in $commands; do
     faro 2 $command --nonsense
@@ -87,6 +89,7 @@ page() {
 }
 
 @test "help COMMAND, the usage in it, and a manual page with everything that it says" {
+  check_test
   local command help text usage line
   for command in $commands; do
     help=$("$FARO" help "$command")
@@ -273,6 +276,7 @@ offered() {
 }
 
 @test "list --json: every list, with the same names" {
+  check_test
   local list all
   all=$("$FARO" list --json)
   jq -e 'keys == ["environments", "experiments", "learners", "releases", "settings"]' <<<"$all"
@@ -378,6 +382,7 @@ finished() {
 }
 
 @test "report of a run without a sweep, and of one over three keys" {
+  check_test
   finished --set epsilon=1
   faro 0 report "$T/a"
   diff -rq "$T/a" "$T/b"
@@ -455,6 +460,7 @@ refused() {
 }
 
 @test "a run.json with other things where numbers belong is refused" {
+  check_test
   finished
   local filter
   for filter in '.results[0].rounds = "many"' '.results[0].rounds = null' '.instances = "three"' '.instances = -1' \
@@ -465,6 +471,7 @@ refused() {
 }
 
 @test "an experiment's name that makes no file name is refused" {
+  check_test
   finished
   local filter
   for filter in '.experiment = ""' '.experiment = "a\n"' '.experiment = "/tmp/x"' '.experiment = ".."'; do

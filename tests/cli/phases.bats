@@ -62,6 +62,14 @@ client() { run --separate-stderr "$FARO" client --config "$T/$1.yaml" < <(shift 
   client 2 0.7 # fills the batch: the next plan is there, or not yet
   [ "$status" -eq 0 ]
   version 2
+  # How many batches there will be is not known, but how many reports at most.
+  run "$FARO" ledger explain --url "$url"
+  [[ "$output" == *"charged: 1 release, one for each batch of a phase; at most 40 reports in all are asked for"* ]]
+  [[ "$output" == *" 2        2 of 40 "* ]]
+  [[ "$output" != *16383* ]]
+  run "$FARO" ledger verify --url "$url" --key "$T/analyzer.sign.public"
+  [ "$status" -eq 0 ]
+  [[ "$output" == *"Charged: 2 of at most 40 reports, in 1 release of phases."* ]]
   client 1
   [ "$output" = "1 1" ]
   client 3 "0 = 0.8" # of an earlier plan

@@ -150,6 +150,7 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
 }
 
 @test "rerun of what cannot be" {
+  check_test
   cd "$T" && experiment a
   faro 2 rerun
   has "$stderr" "DIR is required: the directory of a finished run"
@@ -195,6 +196,7 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
 }
 
 @test "new writes an experiment that runs, and replaces nothing" {
+  check_test
   cd "$T"
   faro 0 new mine
   [ "${lines[0]}" = mine.yaml ]
@@ -261,7 +263,7 @@ folder() { sed -n 's|^report: \(.*\)/report.html$|\1|p' <<<"$output"; }
   pid=$!
   started+=("$pid")
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     [ -s "$T/a/b/instances.journal" ] && break
     sleep 0.02
   done

@@ -26,6 +26,7 @@ settings() {
 }
 
 @test "every wrong file is refused with its line, its column and what is allowed" {
+  check_test
   local file name got expected faults=0 cases=0
   for file in tests/cli/bad-rows/*.csv tests/cli/bad-rows/*.svm tests/cli/bad-rows/*.txt; do
     name=$(basename "${file%.*}")
@@ -147,6 +148,7 @@ who() {
 }
 
 @test "batches that are chosen can be filled by the people of a file, and others are refused" {
+  check_test
   who "$T/who.csv"
   local plain=(run "$T/plain.yaml" --set "file=$T/who.csv" --set label=y --set person=who --set level=user --set contributions=8)
   faro 0 "${plain[@]}" --quiet --out "$T/o"

@@ -128,6 +128,7 @@ journal_only() {
 }
 
 @test "numbers in summary.csv and curves.csv read back exactly" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
   csv_rows "$T/a/summary.csv" | jq -s '.[0] as $head | .[1:] | map([$head, .] | transpose |
     map({(.[0]): .[1]}) | add)' >"$T/rows"
@@ -215,6 +216,7 @@ interrupt() {
 }
 
 @test "a killed run goes on, to the same bytes" {
+  check_test
   interrupt KILL 137 "$T/a"
   faro 0 run 000-fig1 "${command[@]}" --jobs 1 --out "$T/a"
   has "$stderr" " instances were saved by an earlier run"
@@ -225,6 +227,7 @@ interrupt() {
 }
 
 @test "a terminated run keeps its journal too" {
+  check_test
   start "$T/a" --set instances=2000
   grown "$T/a" 50000
   kill -TERM "$pid"
@@ -241,6 +244,7 @@ interrupt() {
 }
 
 @test "when the results cannot be written, no instance is lost" {
+  check_test
   journal_only "$T/a"
   has "$stderr" "faro: $T/a/summary.csv: cannot be written:"
   faro 0 run 000-fig1 --set horizon=300 --set instances=3 --out "$T/a"
@@ -293,6 +297,7 @@ interrupt() {
 }
 
 @test "--fresh discards a journal" {
+  check_test
   journal_only "$T/a"
   faro 0 run 000-fig1 --set horizon=301 --set instances=3 --fresh --out "$T/a"
   not grep -q "kept" <<<"$stderr"
@@ -310,6 +315,7 @@ interrupt() {
 }
 
 @test "two runs into one directory: the second is refused" {
+  check_test
   start "$T/a" --set instances=2000
   grown "$T/a" 5000
   faro 4 run 000-fig1 --set instances=2000 --out "$T/a"
@@ -324,6 +330,7 @@ interrupt() {
 }
 
 @test "--fresh does not take the journal of a run that is going on" {
+  check_test
   start "$T/a" --set instances=2000
   grown "$T/a" 5000
   run "$FARO" run 000-fig1 "${tiny[@]}" --fresh --out "$T/a"
@@ -336,6 +343,7 @@ interrupt() {
 }
 
 @test "a finished run can be run again in its place" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
   cp -r "$T/a" "$T/b"
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
@@ -345,6 +353,7 @@ interrupt() {
 # ---- --set
 
 @test "--set with a list sweeps" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --set 'epsilon=[0.5, 2]' --json --out "$T/a"
   jq -e '[.results[].epsilon] == [0.5, 0.5, 0.5, 0.5, 0.5, 2, 2, 2, 2, 2]' <<<"$output"
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set 'dimension=[2, 3]' --json --out "$T/b"
@@ -385,6 +394,7 @@ interrupt() {
 }
 
 @test "--set calibration leaves out the algorithms that do not offer it, and says so everywhere" {
+  check_test
   faro 0 run trust-models --quick --quiet --set calibration=figure --out "$T/a"
   has "$output" "left out, because they do not offer this calibration: no privacy, trusted server, "
   has "$(cat "$T/a/report.html")" "do not offer this calibration: no privacy, trusted server, "
@@ -531,6 +541,7 @@ interrupt() {
 }
 
 @test "output that cannot be written is an error" {
+  check_test
   [ -c /dev/full ] || skip "no /dev/full"
   local form
   for form in --quick --json --csv; do
@@ -589,6 +600,7 @@ sums() {
 }
 
 @test "a run of before there were measures is read as one of regret" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --out "$T/a"
   cp -r "$T/a" "$T/b"
   jq -c 'del(.measure, .slopes)' "$T/a/run.json" >"$T/b/run.json"
@@ -612,6 +624,7 @@ sums() {
 }
 
 @test "posterior: generalised linear rewards, linear surrogates, and rewards alone" {
+  check_test
   cat >"$T/glm.yaml" <<-'YAML'
 	environment: {name: glm-logistic, dimension: 3, arms: 5, contexts: fixed}
 	horizon: 2000
@@ -640,6 +653,7 @@ sums() {
 }
 
 @test "compare: differences, what was set, and bad use" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --quiet --set epsilon=1 --out "$T/a"
   faro 0 run 000-fig1 "${tiny[@]}" --quiet --set epsilon=9 --out "$T/b"
   COLUMNS=80 faro 0 compare "$T/a" "$T/b"

@@ -9,7 +9,7 @@ role() {
   "$FARO" "$2" --config "$3" >/dev/null 2>"$T/$1.log" 3>&- &
   started+=("$!")
   local i port
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     port=$(sed -n 's/.*"event":"ready".*"port":\([0-9]*\)[,}].*/\1/p' "$T/$1.log") # the line may be half there
     [ -n "$port" ] && break
     kill -0 "$!" 2>/dev/null || break
@@ -22,11 +22,18 @@ role() {
   }
 }
 
-# A free port; nothing else is started in between.
+# A free port for a role that is started later. It is held as long as the test runs: tests that run beside it do not get it, and the
+# system gives out no such ports.
 free_port() {
-  local port
+  local port holds=/tmp/faro-test-ports-$UID hold
+  mkdir -p "$holds"
   for (( ; ; )); do
     port=$((20000 + (RANDOM << 3 ^ RANDOM) % 12000)) # below those that the system gives out
+    hold=$holds/$port
+    if ! (set -o noclobber && echo $$ >"$hold") 2>/dev/null; then
+      kill -0 "$(cat "$hold")" 2>/dev/null && continue
+      echo $$ >"$hold" # its test has ended
+    fi
     (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || break
   done
   echo "$port"
@@ -109,3 +116,13 @@ role_named() {
 
 # Ends such a role: stop NAME
 stop() { kill -TERM "${pids[$1]}" && wait "${pids[$1]}"; }
+
+# Waits for an event in the log of a role: logged NAME EVENT
+logged() {
+  local i
+  for ((i = 0; i < 12000; i++)); do
+    grep -q "\"event\":\"$2\"" "$T/$1.log" && return 0
+    sleep 0.01
+  done
+  return 1
+}

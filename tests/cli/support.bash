@@ -12,6 +12,9 @@ faro_setup() {
 # Skips a test unless FARO_SLOW_TESTS is set: `make test` leaves it out, `make check-all` runs it.
 slow_test() { [ -n "${FARO_SLOW_TESTS:-}" ] || skip "slow"; }
 
+# The same unless FARO_CHECK_TESTS is set, too: `make check-all` runs it, also under the sanitizers.
+check_test() { [ -n "${FARO_CHECK_TESTS:-}" ] || slow_test; }
+
 # Ends what a failed test has left running: its own processes, by their pids.
 faro_teardown() {
   local pid

@@ -16,7 +16,7 @@ unpack() {
 # The analyzer, at the address in the campaign. Another run of this test may have it: the port is the lock.
 analyzer() {
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     role analyzer analyzer analyzer.yaml && break
     grep -q "already in use" "$T/analyzer.log" || return 1
     sleep 0.1
@@ -29,7 +29,7 @@ round() { run --separate-stderr "$FARO" client --config "$1.yaml" "${@:2}" <<<"$
 
 version() {
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 12000; i++)); do
     "$FARO" client --config 5.yaml --honest 1 --show | grep -q "^policy: *version $1\$" && return 0
     sleep 0.02
   done

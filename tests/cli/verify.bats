@@ -22,6 +22,7 @@ changed() {
 }
 
 @test "a run in which something was changed: wrong" {
+  check_test
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
   local filter
   for filter in '(.results[] | select(.label == "LinUCB-JDP") | .grounds.sd[]) *= 0.99' \
@@ -79,6 +80,7 @@ changed() {
 }
 
 @test "the demo's campaign is verified" {
+  check_test
   faro 0 demo --clients 60 --rounds 2 --threads 4 --directory "$T/demo"
   has "$output" "claim computed again: verified, delta is at most 9.99"
   faro 0 verify --campaign "$T/demo/campaign" --key "$T/demo/analyzer.sign.public"

@@ -1,5 +1,5 @@
 """What the tests of deploy/ share."""
-import os, re, socket, subprocess, sys, time
+import os, random, re, socket, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FARO = os.path.realpath(os.environ.get("FARO", os.path.join(ROOT, "build/faro")))
@@ -33,13 +33,26 @@ def faro(*words, cwd=None):
     return done.stdout
 
 
+holds = []  # keep ports until this process ends
+
+
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port for a role that is started later: held by a name, as src/trial/relay.c does it, and below those the system gives out."""
+    while True:
+        port = random.randrange(10000, 20000)
+        hold = socket.socket(socket.AF_UNIX)
+        try:
+            hold.bind("\0faro-trial-port-%d" % port)
+            with socket.socket() as s:
+                s.bind(("127.0.0.1", port))
+        except OSError:
+            hold.close()
+            continue
+        holds.append(hold)
+        return port
 
 
-def wait(what, ready, seconds=60):
+def wait(what, ready, seconds=300):
     """Polls until ready() is true."""
     end = time.monotonic() + seconds
     while not ready():

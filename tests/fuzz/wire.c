@@ -16,6 +16,7 @@
 #include "targets.h"
 #include "wire/json.h"
 #include "wire/move.h"
+#include "wire/portion.h"
 #include "wire/wire.h"
 
 static faro_sign_key signer, shuffler;
@@ -222,6 +223,65 @@ int fuzz_head(const uint8_t *data, size_t size) {
   return 0;
 }
 
+/* The list of a shuffler that has the signer's key, of a campaign whose digest is zero. */
+int fuzz_collectors(const uint8_t *data, size_t size) {
+  static faro_campaign campaign;
+  static faro_collectors list, again;
+  start();
+  faro_error error = {0};
+  size_t length = 0;
+  campaign = campaigns[0];
+  memset(campaign.digest, 0, sizeof campaign.digest);
+  memcpy(campaign.shuffler[0].key, signer.public_key, FARO_KEY_BYTES);
+  must(faro_collectors_open(&list, (const char *)data, size, &campaign, 0, NULL) != FARO_OK);
+  char *text = sign("faro-collectors-1", data, size, &length);
+  const faro_status status = faro_collectors_open(&list, text, length, &campaign, 0, &error);
+  free(text);
+  if (status != FARO_OK) {
+    must(error.message[0] != '\0');
+    return 0;
+  }
+  must(list.count >= 1 && list.count <= FARO_COLLECTORS_MAX && list.shuffler == 0);
+  must(faro_collectors_write(&list, &signer, &text, &length, NULL) == FARO_OK);
+  must(faro_collectors_open(&again, text, length, &campaign, 0, NULL) == FARO_OK);
+  must(memcmp(&list, &again, sizeof list) == 0);
+  free(text);
+  return 0;
+}
+
+/* Bit 0 of the first byte: sealed and signed here, so that what is inside is reached; then the rest
+ * of the head, and what is inside. Otherwise the bytes as they are, under a notice of theirs. */
+int fuzz_portion(const uint8_t *data, size_t size) {
+  enum { TAIL = FARO_PORTION_HEAD - 20, BOX = 2048 };
+  unsigned char bytes[FARO_PORTION_HEAD + BOX + FARO_SEAL_BYTES + FARO_SIGNATURE_BYTES] = "FRP1";
+  faro_collector_key keys[2];
+  faro_portion portion = {0};
+  faro_error error = {0};
+  start();
+  if (size < 1 + TAIL || size > 1 + TAIL + BOX) return 0;
+  const faro_campaign *c = &campaigns[0];
+  const bool made = data[0] & 1;
+  const size_t inside = size - 1 - TAIL, end = FARO_PORTION_HEAD + inside + (made ? FARO_SEAL_BYTES : 0);
+  unsigned char point[FARO_KEY_BYTES];
+  for (size_t i = 0; i < 2; i++) memcpy(keys[i], signer.public_key, FARO_KEY_BYTES);
+  memcpy(bytes + 4, c->digest, 16);
+  memcpy(bytes + 20, data + 1, size - 1);
+  must(crypto_sign_ed25519_pk_to_curve25519(point, shuffler.public_key) == 0);
+  if (made) must(crypto_box_seal(bytes + FARO_PORTION_HEAD, data + 1 + TAIL, inside, point) == 0);
+  if (made) crypto_sign_detached(bytes + end, NULL, bytes, end, signer.secret);
+  const size_t length = end + (made ? FARO_SIGNATURE_BYTES : 0);
+  const faro_status status = faro_portion_read(c, 0, &shuffler, keys, 2, bytes, length, &portion, &error);
+  must(status == FARO_OK || error.message[0] != '\0');
+  must(faro_portion_notice_read(c, 0, keys, 2, (const char *)data, size, NULL) != FARO_OK);
+  if (status != FARO_OK) return 0;
+  char notice[FARO_PORTION_DIGITS + 1];
+  must(made && portion.collector < 2 && portion.collectors == 2 && portion.batch.count == 5);
+  must(memcmp(portion.batch.body, data + 1 + TAIL, inside) == 0);
+  faro_portion_notice(c, &portion, &signer, notice);
+  must(faro_portion_notice_read(c, 0, keys, 2, notice, strlen(notice), NULL) == FARO_OK);
+  return 0;
+}
+
 /* A page under a head of two rows that fits the campaign. What is checked can be explained. */
 int fuzz_ledger(const uint8_t *data, size_t size) {
   start();
@@ -233,12 +293,13 @@ int fuzz_ledger(const uint8_t *data, size_t size) {
   faro_error error = {0};
   char *text = NULL;
   size_t length = 0;
+  uint64_t reports = 0;
   memcpy(head.campaign, campaigns[0].digest, FARO_DIGEST_BYTES);
   must(faro_ledger_head_write(&head, &signer, &text, &length, NULL) == FARO_OK);
   if (json_is_object(page)) must(json_object_set_new(page, "head", json_stringn(text, length)) == 0);
   free(text);
   faro_status status = faro_ledger_explain_head(page, false, &out, &error);
-  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &out, &error);
+  if (status == FARO_OK) status = faro_ledger_explain_rows(page, &reports, &out, &error);
   if (status == FARO_OK) faro_ledger_explain_end(page, &out);
   else must(error.message[0] != '\0');
   status = faro_ledger_check_begin(&check, &campaigns[0], signer.public_key, page, NULL);
@@ -439,15 +500,17 @@ int fuzz_standing(const uint8_t *data, size_t size) {
 }
 
 int fuzz_reply(const uint8_t *data, size_t size) {
-  static const long statuses[] = {0, 200, 302, 400, 401, 404, 409, 413, 429, 503};
+  static const long statuses[] = {0, 200, 302, 400, 401, 404, 409, 413, 429, 503, 421};
   faro_reply replies[3];
   if (size < 2) return 0;
   const size_t parts = data[1] % 4;
   const long status = statuses[data[0] % (sizeof statuses / sizeof *statuses)];
   faro_client_replies(status, data + 2, size - 2, data[1], replies, parts);
   for (size_t i = 0; i < parts; i++) {
-    must(replies[i].kind <= FARO_REPLY_REFUSED && replies[i].refusal <= FARO_REFUSAL_CLOSED);
-    must((replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
+    const bool elsewhere = replies[i].refusal == FARO_REFUSAL_ELSEWHERE;
+    must(replies[i].kind <= FARO_REPLY_REFUSED && (replies[i].refusal <= FARO_REFUSAL_CLOSED || elsewhere));
+    must(!elsewhere || replies[i].kind == FARO_REPLY_AGAIN);
+    must(elsewhere || (replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
     must(replies[i].kind != FARO_REPLY_DONE || (status == 200 && size - 2 == parts && data[2 + i] < 2));
     must(faro_refusal_text(replies[i].refusal)[0] != '\0');
   }

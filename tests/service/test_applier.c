@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
@@ -415,12 +416,13 @@ static void test_store__a_log_that_was_left_is_emptied_at_the_start(void **state
   copy_files(s.path, copy);
   assert_int_equal(sqlite3_open(copy, &reader), SQLITE_OK);
   assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM inbox", NULL, NULL, NULL), SQLITE_OK);
+  const double opened = faro_clock();
   assert_ok(faro_store_open(&second, copy, FARO_READ_WRITE, error));
   assert_true(faro_store_needs_purge(second));
   assert_true(bodies_in(copy, &batch) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_store_retry_purge(second, error)); /* too early */
-  assert_true(faro_store_needs_purge(second));
+  assert_ok(faro_store_retry_purge(second, error)); /* too early, unless the machine is very busy */
+  if (faro_clock() - opened < 5) assert_true(faro_store_needs_purge(second));
   sleep(5);
   assert_ok(faro_store_retry_purge(second, error));
   assert_false(faro_store_needs_purge(second));
@@ -602,12 +604,13 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   json_t *json = NULL;
   faro_text out = FARO_TEXT_INIT;
   faro_error why = {0};
+  uint64_t reports = 0;
   open_scene(&s, FARO_LEVEL_USER, 2);
   receive(&s, 0);
   assert_ok(faro_applier_step(s.applier, &applied, error));
   assert_ok(faro_ledger_json(s.store, &s.campaign, 0, &json, error));
   assert_ok(faro_ledger_explain_head(json, false, &out, error));
-  assert_ok(faro_ledger_explain_rows(json, &out, error));
+  assert_ok(faro_ledger_explain_rows(json, &reports, &out, error));
   faro_ledger_explain_end(json, &out);
   assert_non_null(strstr(out.data, "charged: 1 of the 10 releases"));
   assert_non_null(strstr(out.data, "at most 2, at most one in each batch"));
@@ -622,7 +625,7 @@ static void test_ledger__is_explained_and_other_json_refused(void **state) {
   faro_text_clear(&out);
   json = json_pack("{s[i]}", "rows", 1);
   assert_int_equal(faro_ledger_explain_head(json, false, &out, &why), FARO_INVALID);
-  assert_int_equal(faro_ledger_explain_rows(json, &out, &why), FARO_INVALID);
+  assert_int_equal(faro_ledger_explain_rows(json, &reports, &out, &why), FARO_INVALID);
   json_decref(json);
   faro_text_clear(&out);
   close_scene(&s);

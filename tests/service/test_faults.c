@@ -10,7 +10,9 @@
  * say so in /healthz, or not answer, within 30 seconds; at the end all are well.
  *
  * FARO_FAULTS is the number of runs (6), FARO_FAULTS_FIRST the first one's number (1). What a run
- * does follows from its number, the moments from the clock too. */
+ * does follows from its number, the moments from the clock too. With FARO_FAULTS_COLLECTORS=1 every
+ * shuffler has 1, 2 or 4 collectors, and in each run some of these and of their joiners are
+ * killed. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +34,9 @@
 #include "trial/moving.h"
 
 enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS = 5 };
-enum { DIRECTIONS = 3 }; /* features of an arm in phases: with two, arms would be the same */
+/* With collectors: clients and reports of a batch for each of them, and batches. */
+enum { PORTION_CLIENTS = 80, PORTION = 9, PORTION_BATCHES = 8 };
+enum { DIRECTIONS = 3 };                /* features of an arm in phases: with two, arms would be the same */
 enum { FITS = 9, PLAYERS = 8 * BATCH }; /* in rounds; clients that report averages, each once */
 enum { NOTICED = 30 };                  /* seconds in which an outage must be visible */
 
@@ -48,8 +52,9 @@ typedef struct fault {
 typedef struct plan {
   uint64_t number;
   const char *learner, *release, *world;
-  uint64_t shufflers;
-  bool grows; /* batches of different sizes */
+  uint64_t shufflers, collectors;
+  uint64_t clients, batch, batches; /* batch: the largest */
+  bool grows;                       /* batches of different sizes */
   size_t group;
   size_t fault;
   int times; /* number of times */
@@ -394,6 +399,9 @@ static plan plan_of(uint64_t number) {
                .learner = k == 3 ? "linucb" : "posterior",
                .release = releases[k],
                .world = "linear-iid",
+               .clients = CLIENTS,
+               .batch = BATCH,
+               .batches = BATCHES,
                .grows = k != 1 && number % 4 < 3,
                .shufflers = 2 + number % 2,
                .group = number % 3 == 0 ? 4 : 1,
@@ -406,6 +414,26 @@ static plan plan_of(uint64_t number) {
   return made;
 }
 
+/* Kills alone. The portions of a batch have different sizes, where a shuffler's batch is one of the
+ * campaign's. */
+static plan collected(uint64_t number) {
+  static const char *const releases[] = {"shuffle-bits", "shuffle-response", "concurrent-bits",
+                                         "shuffle-gaussian"};
+  const uint64_t n = number % 3 == 0 ? 1 : number % 3 == 1 ? 2 : 4;
+  const size_t k = number % 4;
+  return (plan){.number = number,
+                .learner = "posterior",
+                .release = releases[k],
+                .world = "linear-iid",
+                .shufflers = 2,
+                .collectors = n,
+                .clients = n * PORTION_CLIENTS,
+                .batch = n * PORTION + (k == 2 ? 0 : n - 1),
+                .batches = PORTION_BATCHES,
+                .group = number % 5 == 0 ? 4 : 1,
+                .times = 2 + (int)(number % 4)};
+}
+
 static bool is_due(run *r, uint64_t next) {
   if (r->struck >= r->plan.times) return false;
   return r->copied > 0 ? r->version >= r->copied + age_of(r, r->copy_of)
@@ -414,7 +442,8 @@ static bool is_due(run *r, uint64_t next) {
 
 static faro_status strike(run *r, faro_error *error) {
   const fault *f = &faults[r->plan.fault];
-  const size_t role = below(r, r->trial.roles);
+  const bool parts = r->plan.collectors > 0; /* then the analyzer is left alone */
+  const size_t role = parts ? 1 + below(r, r->trial.roles - 1) : below(r, r->trial.roles);
   tell(r, f->name, r->copied > 0 ? r->copy_of : role);
   r->struck++;
   return f->strike(r, role, error);
@@ -482,13 +511,13 @@ static faro_status play_on(run *r, double end, faro_error *error) {
 static faro_status play(run *r, faro_error *error) {
   const double end = faro_clock() + 120;
   const uint64_t part = faults[r->plan.fault].strike == strike_old ? 8 : 2; /* a copy is made early */
-  uint64_t next = 1 + below(r, BATCH * BATCHES / part);
+  uint64_t next = 1 + below(r, r->plan.batch * r->plan.batches / part);
   faro_status status = look(r, error);
   faro_crowd_allow(r->crowd, UINT64_C(1) << 40);
   while (status == FARO_OK && !r->over) {
     if (is_due(r, next)) {
       status = strike(r, error);
-      next = faro_crowd_progress(r->crowd) + 1 + below(r, BATCH * BATCHES / 4);
+      next = faro_crowd_progress(r->crowd) + 1 + below(r, r->plan.batch * r->plan.batches / 4);
     }
     if (status == FARO_OK) status = play_on(r, end, error);
     faro_sleep(0.001);
@@ -569,10 +598,10 @@ static faro_status serve(run *r, faro_error *error) {
 static bool report(const run *r, faro_status status, const faro_error *error, double seconds) {
   const bool good = status == FARO_OK && faro_checks_passed(&r->list);
   const faro_tally t = r->crowd ? faro_crowd_tally(r->crowd, 0) : (faro_tally){0};
-  printf("%3" PRIu64 " %s %-11s %-17s %5.2f s, %" PRIu64 " reports, %" PRIu64 " sent again, %" PRIu64
-         " known, %" PRIu64 " cuts; %s\n",
-         r->plan.number, good ? "good" : "BAD ", r->plan.learner, r->plan.release, seconds, t.reports,
-         t.retries, t.answers[FARO_VERDICT_KNOWN], r->cuts, r->told);
+  printf("%3" PRIu64 " %s %-11s %-17s %" PRIu64 " collectors, %5.2f s, %" PRIu64 " reports, %" PRIu64
+         " sent again, %" PRIu64 " known, %" PRIu64 " cuts; %s\n",
+         r->plan.number, good ? "good" : "BAD ", r->plan.learner, r->plan.release, r->plan.collectors,
+         seconds, t.reports, t.retries, t.answers[FARO_VERDICT_KNOWN], r->cuts, r->told);
   if (status != FARO_OK) printf("    %s\n", error->message);
   for (size_t i = 0; i < r->list.count; i++)
     if (!r->list.row[i].passed) printf("    failed: %s: %s\n", r->list.row[i].text, r->list.row[i].found);
@@ -652,11 +681,12 @@ static faro_status create(run *r, const char *directory, faro_error *error) {
                               .release = r->plan.release,
                               .dimension = DIMENSION,
                               .arms = ARMS,
-                              .clients = CLIENTS,
-                              .batch = r->plan.grows ? BATCH / 4 : BATCH,
-                              .batches = BATCHES,
+                              .clients = r->plan.clients,
+                              .batch = r->plan.grows ? r->plan.batch / 4 : r->plan.batch,
+                              .batches = r->plan.batches,
                               .growth = r->plan.grows ? 2 : 1,
-                              .largest = BATCH,
+                              .largest = r->plan.batch,
+                              .collectors = r->plan.collectors,
                               .shufflers = r->plan.shufflers,
                               .epsilon = 8,
                               .delta = 1e-3,
@@ -670,11 +700,18 @@ static faro_status create(run *r, const char *directory, faro_error *error) {
   return status == FARO_OK ? faro_trial_create(&r->trial, &params, error) : status;
 }
 
+static uint64_t setting(const char *name, uint64_t usual) {
+  const char *text = getenv(name);
+  return text && *text ? strtoull(text, NULL, 10) : usual;
+}
+
 static bool go(uint64_t number, score scores[static FAULTS]) {
   char directory[] = "/tmp/faro-faults-XXXXXX";
   static run r;
   faro_error error = {0};
-  r = (run){.plan = plan_of(number), .clock = -1, .stopped = faro_clock()};
+  r = (run){.plan = setting("FARO_FAULTS_COLLECTORS", 0) > 0 ? collected(number) : plan_of(number),
+            .clock = -1,
+            .stopped = faro_clock()};
   faro_sim_open(&r.luck, number, 0, FARO_ROLE_LUCK);
   if (!mkdtemp(directory)) return false;
   const double start = faro_clock();
@@ -700,11 +737,6 @@ static void print_scores(const score scores[static FAULTS]) {
     if (s->outages > 0) printf("   mean %.2f, greatest %.2f", s->total / s->outages, s->slowest);
     printf("\n");
   }
-}
-
-static uint64_t setting(const char *name, uint64_t usual) {
-  const char *text = getenv(name);
-  return text && *text ? strtoull(text, NULL, 10) : usual;
 }
 
 /* The address sanitizer wants to be loaded before the library with the clock, but need not be. */

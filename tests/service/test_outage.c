@@ -15,7 +15,7 @@
 #include "support/support.h"
 
 #include "base/clock.h"
-#include "service/analyzer/peers.h"
+#include "service/role/peers.h"
 #include "service/http/sender.h"
 #include "service/role/tallies.h"
 #include "service/shuffler/watch.h"
@@ -49,7 +49,7 @@ static void open_play_of(play *p, const char *release) {
                                     .keep = 1 << 20};
   assert_ok(faro_trial_create(&p->trial, &params, error));
   assert_ok(faro_trial_start_all(&p->trial, error));
-  assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 30}, error));
+  assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 120}, error));
 }
 
 static void open_play(play *p) { open_play_of(p, "shuffle-bits"); }
@@ -334,7 +334,7 @@ typedef struct desk {
 static void open_desk(desk *d, size_t shufflers) {
   assert_ok(faro_metrics_create(&d->metrics, error));
   faro_health_init(&d->health, d->metrics);
-  faro_peers_init(&d->peers, shufflers, 1000);
+  faro_peers_init(&d->peers, &faro_peers_shufflers, shufflers, 1000);
 }
 
 static void close_desk(desk *d) {

@@ -140,7 +140,7 @@ static void *ask(void *context) {
   faro_sender *sender = NULL;
   faro_sent sent = {0};
   faro_error error = {0};
-  const faro_sender_params settings = {.timeout = 20};
+  const faro_sender_params settings = {.timeout = 120};
   const double began = faro_clock();
   if (faro_sender_create(&sender, &settings, &error) != FARO_OK) return NULL;
   const faro_status status = a->body ? faro_send_post(sender, a->url, a->body, strlen(a->body), &sent, &error)
@@ -235,7 +235,7 @@ static void test_http__another_thread_answers(void **state) {
 /* Requests written by hand, on their own sockets. */
 static int connect_to(const world *w) {
   struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(faro_http_port(w->http))};
-  const struct timeval most = {5, 0};
+  const struct timeval most = {60, 0};
   inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
   const int to = socket(AF_INET, SOCK_STREAM, 0);
   setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
@@ -444,7 +444,7 @@ static void test_http__the_first_byte_must_come_soon(void **state) {
 static long ask_until_refused(const world *w, size_t most, size_t *count, faro_sent *sent) {
   static faro_sender *sender;
   char url[96];
-  const faro_sender_params how = {.timeout = 20};
+  const faro_sender_params how = {.timeout = 120};
   faro_sender_destroy(sender);
   sender = NULL;
   snprintf(url, sizeof url, "%s/version", w->url);
@@ -775,7 +775,7 @@ static faro_status asked_by(const world *w, const char *authority) {
   faro_sender *sender = NULL;
   faro_sent sent = {0};
   faro_error refused = {0};
-  const faro_sender_params how = {.authority = authority, .timeout = 10};
+  const faro_sender_params how = {.authority = authority, .timeout = 120};
   snprintf(url, sizeof url, "%s/version", w->url);
   assert_ok(faro_sender_create(&sender, &how, error));
   const faro_status status = faro_send_get(sender, url, &sent, &refused);

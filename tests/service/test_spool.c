@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "service/state/counts.h"
 #include "service/state/spool.h"
 #include "support/support.h"
@@ -44,7 +45,7 @@ static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
 }
 
 static void open_spool(world *w) {
-  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w->state, w->hashes, &w->campaign, 0, false, NULL, NULL, {0}};
   assert_ok(faro_spool_open(&w->spool, &settings, error));
 }
 
@@ -353,7 +354,7 @@ static void test_spool__tokens_come_and_go(void **state) {
   snprintf(other, sizeof other, "%s/other", w.folder);
   snprintf(tokens, sizeof tokens, "%s/other-tokens", w.folder);
   assert_ok(faro_tokens_make(tokens, other, 3, error));
-  const faro_spool_params settings = {w.state, other, &w.campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w.state, other, &w.campaign, 0, false, NULL, NULL, {0}};
   assert_ok(faro_spool_open(&w.spool, &settings, error));
   assert_ok(faro_spool_begin(w.spool, error));
   assert_int_equal(accept_one(&w, 0, 1, 7), FARO_VERDICT_TOKEN);
@@ -546,7 +547,7 @@ static void test_spool__refuses_a_state_without_its_reports(void **state) {
     assert_ok(faro_spool_commit(w.spool, error));
     faro_spool_close(w.spool);
     change(&w, cases[i].sql);
-    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL};
+    const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL, {0}};
     faro_error refused = {0};
     w.spool = NULL;
     assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
@@ -604,12 +605,13 @@ static void test_spool__a_log_that_could_not_be_emptied_is_emptied_later(void **
   assert_int_equal(faro_spool_snapshot(w.spool).waiting, 0);
   assert_true(log_size(&w) > 0);
   faro_spool_close(w.spool);
+  const double opened = faro_clock();
   open_spool(&w);
   assert_true(faro_spool_snapshot(w.spool).needs_purge);
   assert_true(log_size(&w) > 0);
   sqlite3_close(reader);
-  assert_ok(faro_spool_retry_purge(w.spool, error)); /* too early */
-  assert_true(faro_spool_snapshot(w.spool).needs_purge);
+  assert_ok(faro_spool_retry_purge(w.spool, error)); /* too early, unless the machine is very busy */
+  if (faro_clock() - opened < 5) assert_true(faro_spool_snapshot(w.spool).needs_purge);
   sleep(5);
   assert_ok(faro_spool_retry_purge(w.spool, error));
   assert_false(faro_spool_snapshot(w.spool).needs_purge);
@@ -622,7 +624,7 @@ static void test_spool__a_state_belongs_to_one_campaign_and_one_process(void **s
   world w;
   begin(&w, 5, 100, 10);
   open_spool(&w);
-  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL, {0}};
   faro_spool *second = NULL;
   faro_error refused = {0};
   assert_int_equal(faro_spool_open(&second, &settings, &refused), FARO_SYSTEM);
@@ -646,7 +648,7 @@ static const char *opened_elsewhere(const world *w, const char *path) {
   const pid_t child = fork();
   assert_true(child >= 0);
   if (child == 0) {
-    const faro_spool_params settings = {path, w->hashes, &w->campaign, 0, false, NULL, NULL};
+    const faro_spool_params settings = {path, w->hashes, &w->campaign, 0, false, NULL, NULL, {0}};
     faro_spool *second = NULL;
     faro_error refused = {0};
     const bool opened = faro_spool_open(&second, &settings, &refused) == FARO_OK;
@@ -720,7 +722,7 @@ static void test_spool__a_state_that_others_may_read_is_refused(void **state) {
   faro_spool_close(w.spool);
   w.spool = NULL;
   assert_int_equal(chmod(w.state, 0644), 0);
-  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL};
+  const faro_spool_params settings = {w.state, w.hashes, &w.campaign, 0, false, NULL, NULL, {0}};
   faro_error refused = {0};
   assert_int_equal(faro_spool_open(&w.spool, &settings, &refused), FARO_INVALID);
   assert_non_null(strstr(refused.message, "state must not be readable by others: chmod 600 (mode is 644)"));

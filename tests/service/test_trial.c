@@ -202,7 +202,7 @@ static faro_sender *start_answering(answerer *a, char url[static 64]) {
   assert_int_equal(getsockname(a->listener, (struct sockaddr *)&address, &size), 0);
   snprintf(url, 64, "http://127.0.0.1:%d", (int)ntohs(address.sin_port));
   assert_int_equal(pthread_create(&a->thread, NULL, answer_all, a), 0);
-  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 10}, error));
+  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 120}, error));
   return sender;
 }
 

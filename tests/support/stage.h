@@ -73,9 +73,9 @@ bool stage_await(stage *s, size_t batches, double seconds);
 /* A value of /metrics: from the line that begins with `name` and a blank. */
 double stage_metric(stage *s, size_t index, const char *name);
 
-/* How often any of `count` pieces, stored one after another, occurs in writable memory of the
- * process, each at most once per region. -1: no permission (it needs root). Meaningless under a
- * sanitizer, which has a heap of its own. */
+/* How often any of `count` pieces of `length` >= 2 bytes, stored one after another, occurs in
+ * writable memory of the process, each at most once per region. -1: no permission (it needs root).
+ * Meaningless under a sanitizer, which has a heap of its own. */
 int stage_remembers(pid_t pid, const unsigned char *pieces, size_t count, size_t length);
 
 #endif

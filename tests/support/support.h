@@ -25,6 +25,11 @@
   do {                                                                                                       \
     if (!getenv("FARO_SLOW_TESTS")) skip();                                                                  \
   } while (0)
+/* The same, but FARO_CHECK_TESTS is enough: `make check-all` runs it, also under the sanitizers. */
+#define check_test()                                                                                         \
+  do {                                                                                                       \
+    if (!getenv("FARO_CHECK_TESTS")) slow_test();                                                            \
+  } while (0)
 
 /* Whether an experiment (its path) reads a file data/NAME.csv that is not there; says so. `faro
  * data` writes them, from packages that need not be installed. */

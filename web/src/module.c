@@ -20,6 +20,7 @@ static struct {
   faro_queue_post post;
   faro_reply reply;
   size_t arm;
+  bool asked; /* for the reward of the arm */
 } web;
 
 /* Memory of the page's arguments. */
@@ -100,15 +101,7 @@ static faro_error *fresh(void) {
 static int absent(void) { return (int)faro_fail(fresh(), FARO_INVALID, "the client is closed"); }
 
 EXPORT(web_campaign) int web_campaign(const void *bytes, size_t length) {
-  if (!web.client) return absent();
-  const faro_status status = faro_client_campaign(web.client, bytes, length, fresh());
-  if (status != FARO_OK || !faro_client_in_phases(web.client)) return (int)status;
-  (void)faro_client_terms_of(web.client, &web.terms);
-  return (int)faro_fail(
-      &web.error, FARO_INVALID,
-      "campaign %s is in phases: clients play what its plans say, and a client in a browser "
-      "cannot yet",
-      web.terms.campaign);
+  return web.client ? (int)faro_client_campaign(web.client, bytes, length, fresh()) : absent();
 }
 EXPORT(web_policy) int web_policy(const void *bytes, size_t length) {
   return web.client ? (int)faro_client_policy(web.client, bytes, length, fresh()) : absent();
@@ -139,6 +132,18 @@ EXPORT(web_add) int web_add(double chosen, const double *features, double reward
 }
 EXPORT(web_save) int web_save(void) {
   return web.client ? (int)faro_queue_save(web.queue, web.client, fresh()) : absent();
+}
+
+/* Campaigns in phases: the arm to play is at web_arm, and whether its reward is asked for at
+ * web_counts. */
+
+EXPORT(web_in_phases) int web_in_phases(void) { return web.client && faro_client_in_phases(web.client); }
+EXPORT(web_turn) int web_turn(void) {
+  return web.client ? (int)faro_queue_turn(web.queue, web.client, &web.arm, &web.asked, fresh()) : absent();
+}
+EXPORT(web_counts) int web_counts(void) { return web.asked; }
+EXPORT(web_played) int web_played(size_t arm, double reward) {
+  return web.client ? (int)faro_queue_played(web.queue, web.client, arm, reward, fresh()) : absent();
 }
 
 /* Sending: web_post_url is NULL if there is nothing to send. */
@@ -198,8 +203,9 @@ static const member terms[] = {
     TERM(REAL, high),       TERM(SIZE, shufflers)};
 #define COUNT(kind, name)                                                                                    \
   { #name, kind, &web.counts.name }
-static const member counts[] = {COUNT(SIZE, open),     COUNT(SIZE, waiting), COUNT(LARGE, delivered),
-                                COUNT(LARGE, refused), COUNT(LARGE, late),   COUNT(LARGE, dropped)};
+static const member counts[] = {COUNT(SIZE, open),       COUNT(SIZE, waiting),  COUNT(SIZE, kept),
+                                COUNT(LARGE, delivered), COUNT(LARGE, refused), COUNT(LARGE, late),
+                                COUNT(LARGE, dropped),   COUNT(LARGE, again),   COUNT(LARGE, ended)};
 
 /* The i-th member of the terms, or of the counts; NULL past the last one, and if there is no
  * campaign yet. */

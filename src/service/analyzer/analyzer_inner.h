@@ -22,7 +22,7 @@
 #include "service/analyzer/applier.h"
 #include "service/analyzer/copies.h"
 #include "service/analyzer/page.h"
-#include "service/analyzer/peers.h"
+#include "service/role/peers.h"
 #include "service/role/disk.h"
 #include "service/role/intake.h"
 

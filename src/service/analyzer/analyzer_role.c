@@ -204,7 +204,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;
   faro_health_init(&a->health, a->metrics.all);
-  faro_peers_init(&a->peers, a->campaign.shufflers, faro_clock());
+  faro_peers_init(&a->peers, &faro_peers_shufflers, a->campaign.shufflers, faro_clock());
   a->peers.epoch = a->epoch;
   status = open_copies(a, error);
   if (status == FARO_OK) status = open_intake(a, error);

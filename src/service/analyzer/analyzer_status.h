@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "service/analyzer/peers.h"
+#include "service/role/peers.h"
 #include "service/analyzer/store.h"
 
 /* When batches were applied, for rates over the last minute. */

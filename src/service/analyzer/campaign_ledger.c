@@ -134,13 +134,18 @@ static faro_status last_debit(faro_store *store, faro_debit *last, faro_error *e
   return status;
 }
 
+/* `most`: in phases only, reports in all batches together. How many batches that makes is not known
+ * before. */
 json_t *faro_ledger_facts(const faro_campaign *campaign, const faro_debit *last) {
-  return json_pack(
-      "{ss ss so s{sI sI} s{sf sf sI} sI sI}", "campaign", campaign->id, "release", campaign->release->name,
-      "claim", faro_ledger_claim(&campaign->claim), "batches", "charged", (json_int_t)last->charged,
-      "allowed", (json_int_t)faro_campaign_batches(campaign), "spent", "epsilon", last->epsilon, "delta",
-      last->delta, "rounds", (json_int_t)last->rounds, "batch", (json_int_t)campaign->params.batch, "largest",
-      (json_int_t)faro_campaign_largest(campaign));
+  const bool phases = faro_campaign_in_phases(campaign);
+  json_t *most = phases ? json_integer((json_int_t)campaign->phases.reports) : NULL;
+  return json_pack("{ss ss so s{sI sI} s{sf sf sI} sI sI so*}", "campaign", campaign->id, "release",
+                   campaign->release->name, "claim", faro_ledger_claim(&campaign->claim), "batches",
+                   "charged", (json_int_t)last->charged, "allowed",
+                   (json_int_t)faro_campaign_batches(campaign), "spent", "epsilon", last->epsilon, "delta",
+                   last->delta, "rounds", (json_int_t)last->rounds, "batch",
+                   (json_int_t)campaign->params.batch, "largest", (json_int_t)faro_campaign_largest(campaign),
+                   "most", most);
 }
 
 faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, uint64_t from, json_t **json,
@@ -180,13 +185,14 @@ typedef struct words {
       by[FARO_SHOWN];
   double epsilon, delta, spent_epsilon, spent_delta;
   json_int_t contributions, charged, allowed, batch, largest, rounds;
+  json_int_t most; /* 0: the campaign is not in phases */
   int proven;
 } words;
 
 /* Whether any ledger could say this. */
 static bool is_possible(const words *w) {
   return w->charged >= 0 && w->allowed >= 1 && w->charged <= w->allowed && w->contributions >= 1 &&
-         w->batch >= 1 && w->largest >= w->batch && w->rounds >= 0 && isfinite(w->epsilon) &&
+         w->batch >= 1 && w->largest >= w->batch && w->most >= 0 && w->rounds >= 0 && isfinite(w->epsilon) &&
          w->epsilon > 0 && w->delta >= 0 && w->delta < 1 && w->spent_epsilon >= 0 &&
          w->spent_epsilon <= w->epsilon && w->spent_delta >= 0 && w->spent_delta <= w->delta;
 }
@@ -198,11 +204,12 @@ static faro_status unpack(json_t *json, words *w, faro_error *error) {
   const char *text[TEXTS] = {NULL};
   *w = (words){0};
   const int result = json_unpack_ex(
-      json, &where, 0, "{ss ss s{sF sF ss ss ss sI sb ss} s{sI sI} s{sF sF sI} sI sI}", "campaign", &text[0],
-      "release", &text[1], "claim", "epsilon", &w->epsilon, "delta", &w->delta, "trust", &text[2], "view",
-      &text[3], "level", &text[4], "contributions", &w->contributions, "proven", &w->proven, "by", &text[5],
-      "batches", "charged", &w->charged, "allowed", &w->allowed, "spent", "epsilon", &w->spent_epsilon,
-      "delta", &w->spent_delta, "rounds", &w->rounds, "batch", &w->batch, "largest", &w->largest);
+      json, &where, 0, "{ss ss s{sF sF ss ss ss sI sb ss} s{sI sI} s{sF sF sI} sI sI s?I}", "campaign",
+      &text[0], "release", &text[1], "claim", "epsilon", &w->epsilon, "delta", &w->delta, "trust", &text[2],
+      "view", &text[3], "level", &text[4], "contributions", &w->contributions, "proven", &w->proven, "by",
+      &text[5], "batches", "charged", &w->charged, "allowed", &w->allowed, "spent", "epsilon",
+      &w->spent_epsilon, "delta", &w->spent_delta, "rounds", &w->rounds, "batch", &w->batch, "largest",
+      &w->largest, "most", &w->most);
   if (result != 0)
     return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: %s",
                      faro_printable(where.text, reason, sizeof reason));
@@ -239,23 +246,38 @@ faro_status faro_ledger_explain_head(json_t *json, bool verified, faro_text *out
                   ", at most one in each batch\n",
                   w.contributions);
   else faro_text_add(out, "  event level: each report by itself\n");
-  faro_text_add(out,
-                "charged: %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
-                " releases that the budget allows (%.1f%%)\n",
-                w.charged, w.allowed, w.allowed ? 100 * (double)w.charged / (double)w.allowed : 0);
+  if (w.most > 0)
+    faro_text_add(out,
+                  "charged: %" JSON_INTEGER_FORMAT
+                  " release%s, one for each batch of a phase; at most %" JSON_INTEGER_FORMAT
+                  " reports in all are asked for\n",
+                  w.charged, w.charged == 1 ? "" : "s", w.most);
+  else
+    faro_text_add(out,
+                  "charged: %" JSON_INTEGER_FORMAT " of the %" JSON_INTEGER_FORMAT
+                  " releases that the budget allows (%.1f%%)\n",
+                  w.charged, w.allowed, 100 * (double)w.charged / (double)w.allowed);
   if (w.charged > 0)
     faro_text_add(out, "spent: at most %s %s\n", faro_pair_above(w.spent_epsilon, w.spent_delta, pair),
                   users ? "by any client" : "for any report");
   else faro_text_add(out, "spent: nothing yet\n");
-  faro_text_add(out, "\n%8s %8s %10s %14s %20s  %s\n", "batch", "version", "reports", "charged",
-                "any client so far", "when");
+  faro_text_add(out, "\n%8s %8s %10s %14s %20s  %s\n", "batch", "version", "reports",
+                w.most > 0 ? "in all" : "charged", "any client so far", "when");
   return FARO_OK;
 }
 
-faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *error) {
+/* In phases: how many reports there were so far; otherwise releases. */
+static void share_of(const faro_debit *debit, json_int_t allowed, json_int_t most, uint64_t reports,
+                     char share[static 48]) {
+  if (most > 0) snprintf(share, 48, "%" PRIu64 " of %" JSON_INTEGER_FORMAT, reports, most);
+  else snprintf(share, 48, "%" PRIu64 " of %" JSON_INTEGER_FORMAT, debit->charged, allowed);
+}
+
+faro_status faro_ledger_explain_rows(json_t *json, uint64_t *reports, faro_text *out, faro_error *error) {
   const json_t *rows = json_object_get(json, "rows");
-  json_int_t allowed = 0;
-  if (!json_is_array(rows) || json_unpack(json, "{s{sI}}", "batches", "allowed", &allowed) != 0)
+  json_int_t allowed = 0, most = 0;
+  if (!json_is_array(rows) ||
+      json_unpack(json, "{s{sI} s?I}", "batches", "allowed", &allowed, "most", &most) != 0)
     return faro_fail(error, FARO_INVALID, "this is not a ledger of faro: it has no rows");
   size_t i = 0;
   json_t *row = NULL;
@@ -266,7 +288,8 @@ faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *e
     char share[48];
     char pair[FARO_PAIR_SIZE];
     char time[25];
-    snprintf(share, sizeof share, "%" PRIu64 " of %" JSON_INTEGER_FORMAT, debit.charged, allowed);
+    *reports += debit.users;
+    share_of(&debit, allowed, most, *reports, share);
     faro_text_add(out, "%8" PRIu64 " %8" PRIu64 " %10" PRIu64 " %14s %20s  %s\n", debit.batch, debit.version,
                   debit.users, share, faro_pair_above(debit.epsilon, debit.delta, pair),
                   faro_printable(debit.when, time, sizeof time));

@@ -31,10 +31,12 @@ json_t *faro_ledger_claim(const faro_claim *claim);
 
 /* In words: first the guarantee and what is spent, then the rows of one document after another,
  * then an explanation. FARO_INVALID if the JSON is not a ledger. `verified`: ledger_check.h has
- * found it good; otherwise the text says that nobody has checked it. */
+ * found it good; otherwise the text says that nobody has checked it. `reports` counts those of all
+ * rows so far, and begins with 0. */
 faro_status faro_ledger_explain_head(json_t *json, bool verified, faro_text *out,
                                      faro_error *error) FARO_WARN_UNUSED;
-faro_status faro_ledger_explain_rows(json_t *json, faro_text *out, faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_ledger_explain_rows(json_t *json, uint64_t *reports, faro_text *out,
+                                     faro_error *error) FARO_WARN_UNUSED;
 void faro_ledger_explain_end(json_t *json, faro_text *out);
 
 #endif

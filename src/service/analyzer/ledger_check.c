@@ -81,6 +81,12 @@ static faro_status check_row(faro_ledger_check *c, const json_t *json, faro_erro
         "row %" PRIu64 ": %s is not what the campaign and this program's accountant give "
         "(they give batch %" PRIu64 ", %" PRIu64 " reports, (%g, %g), charged %" PRIu64 " of %" PRIu64 ")",
         c->rows, wrong, ours.batch, ours.users, ours.epsilon, ours.delta, ours.charged, ours.allowed);
+  c->reports += row.users;
+  if (faro_campaign_in_phases(c->campaign) && c->reports > c->campaign->phases.reports)
+    return faro_fail(error, FARO_INVALID,
+                     "row %" PRIu64 ": there are %" PRIu64
+                     " reports up to it, but the campaign allows at most %" PRIu64 " in all",
+                     c->rows, c->reports, c->campaign->phases.reports);
   faro_ledger_link(c->hash, &row, c->hash);
   c->rows++;
   if (memcmp(c->hash, row.hash, FARO_DIGEST_BYTES) != 0)
@@ -114,6 +120,7 @@ void faro_ledger_check_amend(const faro_ledger_check *check, json_t *page) {
   faro_debit last = {0};
   if (signed_rows > 0) last = faro_ledger_debit(check->campaign, check->release, signed_rows - 1);
   json_t *facts = faro_ledger_facts(check->campaign, &last);
+  (void)json_object_del(page, "most"); /* it is among the facts in phases only */
   (void)json_object_update(page, facts);
   json_decref(facts);
   json_t *rows = json_object_get(page, "rows");
@@ -158,12 +165,16 @@ void faro_ledger_check_tell(const faro_ledger_check *check, faro_text *out) {
                 "  The campaign's claim %s follows from the noise that its clients add, by this program's "
                 "accountant.\n",
                 faro_pair_above(c->claim.epsilon, c->claim.delta, pair));
+  if (faro_campaign_in_phases(c))
+    faro_text_add(
+        out, "  Charged: %" PRIu64 " of at most %" PRIu64 " reports, in %" PRIu64 " release%s of phases.",
+        check->reports, c->phases.reports, check->rows, check->rows == 1 ? "" : "s");
+  else
+    faro_text_add(out, "  Charged: %" PRIu64 " of the %" PRIu64 " releases that the claim covers.",
+                  check->rows, c->batches);
   faro_text_add(
-      out,
-      "  Charged: %" PRIu64 " of the %" PRIu64
-      " releases that the claim covers. Each row says what the accountant computes for it.\n"
-      "  The newest policy is that of the last row: no published policy is missing from the ledger.\n",
-      check->rows, c->batches);
+      out, " Each row says what the accountant computes for it.\n"
+           "  The newest policy is that of the last row: no published policy is missing from the ledger.\n");
 }
 
 void faro_ledger_check_clear(faro_ledger_check *check) {

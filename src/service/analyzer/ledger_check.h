@@ -16,6 +16,7 @@ typedef struct faro_ledger_check {
   faro_release *release;
   faro_ledger_head head;                 /* as signed, when the first page was made */
   uint64_t rows;                         /* found good so far */
+  uint64_t reports;                      /* in their batches */
   unsigned char hash[FARO_DIGEST_BYTES]; /* the last row's */
   faro_ledger_head kept;                 /* the head of an earlier check */
   bool has_kept;

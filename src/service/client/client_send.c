@@ -82,6 +82,22 @@ faro_status faro_client_fetch_policy(faro_client *client, faro_sender *sender, c
   return plain(status, error);
 }
 
+faro_status faro_client_fetch_collectors(faro_client *client, faro_sender *sender, size_t shuffler,
+                                         bool *some, faro_error *error) {
+  char url[URL];
+  faro_sent sent;
+  const char *address = faro_client_shuffler_url(client, shuffler);
+  *some = false;
+  if (!address) return FARO_OK;
+  join(address, "/v1/collectors", url);
+  faro_status status = faro_send_get(sender, url, &sent, error);
+  if (status == FARO_OK && sent.status != 200 && sent.status != 404)
+    status = faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", url, sent.status, SHOWN, sent.bytes);
+  *some = status == FARO_OK && sent.status == 200;
+  if (*some) status = faro_client_collectors(client, shuffler, sent.bytes, sent.length, error);
+  return plain(status, error);
+}
+
 static faro_status post(faro_sender *sender, const char *target, const void *parts, size_t count, size_t size,
                         unsigned char *answers, double *wait, faro_error *error) {
   faro_sent sent;
@@ -96,7 +112,7 @@ static faro_status post(faro_sender *sender, const char *target, const void *par
   faro_reply all; /* one reason for all of them */
   faro_client_replies(sent.status == 200 ? 0 : sent.status, sent.bytes, sent.length, sent.retry_after, &all,
                       1);
-  if (all.kind != FARO_REPLY_REFUSED)
+  if (all.kind != FARO_REPLY_REFUSED && all.refusal != FARO_REFUSAL_ELSEWHERE)
     return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", target, sent.status, SHOWN,
                      sent.status == 200 ? "there must be one byte per report" : sent.bytes);
   memset(answers, (int)all.refusal, count);
@@ -113,7 +129,7 @@ faro_status faro_client_send(faro_sender *sender, const char *target, const void
   unsigned char answer = 0;
   const faro_status status = faro_client_send_many(sender, target, part, 1, size, &answer, wait, error);
   if (status != FARO_OK || answer == FARO_VERDICT_ACCEPTED || answer == FARO_VERDICT_KNOWN) return status;
-  if (answer == FARO_VERDICT_CLOSED || answer == FARO_VERDICT_LIMITED)
+  if (answer == FARO_VERDICT_CLOSED || answer == FARO_VERDICT_LIMITED || answer == FARO_VERDICT_ELSEWHERE)
     return faro_fail(error, FARO_SYSTEM, "refused for now: %s", faro_refusal_text((faro_refusal)answer));
   return faro_fail(error, FARO_INVALID, "refused: %s", faro_refusal_text((faro_refusal)answer));
 }

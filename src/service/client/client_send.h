@@ -28,6 +28,10 @@ faro_status faro_client_fetch_policy(faro_client *client, faro_sender *sender, c
                                      uint64_t after, bool wait, bool *fresh,
                                      faro_error *error) FARO_WARN_UNUSED;
 
+/* Gives the client the list of a shuffler's collectors, if it has any (*some). */
+faro_status faro_client_fetch_collectors(faro_client *client, faro_sender *sender, size_t shuffler,
+                                         bool *some, faro_error *error) FARO_WARN_UNUSED;
+
 /* Posts one part of a report to its target (faro_client_target).
  *   FARO_OK       acknowledged, now or before: it counts once
  *   FARO_INVALID  refused for good, with the reason

@@ -125,13 +125,14 @@ static json_t *summary_json(const char *name, const faro_analyzer_summary *summa
   char warning[FARO_CAMPAIGN_WARNING];
   double epsilon = 0, delta = 0;
   faro_campaign_total(c, &epsilon, &delta);
-  return json_pack("{ss ss sb ss ss ss so s{sI sf sf} s{sI sI} sI ss}", "name", name, "state", summary->state,
-                   "healthy", (int)summary->healthy, "id", c->id, "url", c->analyzer, "release",
-                   c->release->name, "claim", faro_ledger_claim(&c->claim), "before", "campaigns",
+  return json_pack("{ss ss sb ss ss ss so s{sI sf sf} s{sI sI} sI sI sb ss}", "name", name, "state",
+                   summary->state, "healthy", (int)summary->healthy, "id", c->id, "url", c->analyzer,
+                   "release", c->release->name, "claim", faro_ledger_claim(&c->claim), "before", "campaigns",
                    (json_int_t)c->befores, "epsilon", epsilon, "delta", delta, "batches", "applied",
                    (json_int_t)summary->applied, "allowed", (json_int_t)faro_campaign_batches(c), "reports",
-                   (json_int_t)faro_campaign_reports(c, c->batches), "warning",
-                   faro_campaign_warning(c, warning));
+                   (json_int_t)faro_campaign_reports(c, c->batches), "used",
+                   (json_int_t)faro_campaign_reports(c, summary->applied), "phases",
+                   (int)faro_campaign_in_phases(c), "warning", faro_campaign_warning(c, warning));
 }
 
 /* The draft's claim is shown before anything is signed. */

@@ -1,6 +1,7 @@
 /* admin: see the header. Its server has no routes: all paths belong to the service behind it. */
 #include "service/role/admin.h"
 
+#include <jansson.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -155,6 +156,7 @@ void faro_admin_reload(faro_admin *admin) {
   admin->count = count;
   pthread_rwlock_unlock(&admin->lock);
   free(before);
+  faro_log(FARO_LOG_INFO, "admin-tokens-reloaded", "sI", "tokens", (json_int_t)count);
 }
 
 void faro_admin_make_room(faro_admin *admin, size_t largest) {

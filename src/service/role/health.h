@@ -24,6 +24,9 @@
   X(NO_COPY, "no-copy", true)                       /* a standby waits for its first copy */                 \
   X(SILENT, "peer-silent", true)                    /* another role does not answer */                       \
   X(DIFFERS, "peer-differs", true)                  /* another role holds something else */                  \
+  X(COLLECTOR, "collector-silent", true)            /* a joiner does not hear of a collector */              \
+  X(COLLECTION, "collector-differs", true)          /* what a collector holds does not fit */                \
+  X(TOO_FEW, "too-few-clients", true)               /* a collector can never fill its portion */             \
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \
   X(LEFT, "batches-left", true)                     /* nor ever will: the campaign has ended, it says */     \
   X(PLAN, "plan-refused", false)                    /* the analyzer's plan is not one of the campaign */     \

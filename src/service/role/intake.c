@@ -13,6 +13,7 @@
 #include <pthread.h>
 #include <sodium.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,6 +85,9 @@ static void read_entry(const faro_intake *in, const unsigned char *frame, faro_s
   if (report.shuffler != in->shuffler) return;
   faro_token_hash(report.token, entry->hash);
   sodium_memzero(report.token, sizeof report.token);
+  size_t collector = 0, collectors = 0;
+  entry->verdict = FARO_VERDICT_ELSEWHERE;
+  if (!faro_spool_collects(in->spool, entry->hash, &collector, &collectors)) return;
   entry->verdict = FARO_VERDICT_ACCEPTED;
   entry->version = report.version;
   entry->sequence = report.sequence;
@@ -125,6 +129,7 @@ static unsigned status_of(faro_verdict verdict, bool over) {
   if (verdict == FARO_VERDICT_MALFORMED) return 400;
   if (verdict == FARO_VERDICT_TOKEN) return 401;
   if (verdict == FARO_VERDICT_LIMITED) return 429;
+  if (verdict == FARO_VERDICT_ELSEWHERE) return 421;
   return verdict == FARO_VERDICT_CLOSED && !over ? 503 : 409;
 }
 
@@ -149,6 +154,19 @@ static void count_refusal(faro_intake *in, const faro_spool_entry *e) {
 static void note_limited(faro_intake *in, faro_http_request *request, unsigned status) {
   atomic_store(&in->answers[status / 100], faro_http_uncounted(request, status));
   atomic_fetch_add(&in->posts[status / 100], 1);
+}
+
+/* All reports of a post are refused for the same reason. */
+static void refuse(const faro_intake *in, faro_http_request *request, unsigned status,
+                   const faro_spool_entry *first) {
+  char text[128];
+  size_t collector = 0, collectors = 0;
+  snprintf(text, sizeof text, "%s", reason[first->verdict]);
+  if (first->verdict == FARO_VERDICT_ELSEWHERE &&
+      !faro_spool_collects(in->spool, first->hash, &collector, &collectors))
+    snprintf(text, sizeof text, "%s: to collector %zu of %zu, from 0; GET /v1/collectors of the shuffler",
+             reason[first->verdict], collector, collectors);
+  faro_http_refuse(request, status, text);
 }
 
 /* `judged`: the writer has judged it, because a token is known. */
@@ -177,7 +195,7 @@ static void answer(faro_intake *in, post *p, bool judged, bool written, bool ove
   else if (limited) note_limited(in, request, status);
   if (!written) faro_http_refuse(request, 503, "reports cannot be stored now; none of these was accepted");
   else if (status == 200) faro_http_reply(request, &good);
-  else faro_http_refuse(request, status, reason[first]);
+  else refuse(in, request, status, &p->entry[0]);
   sodium_memzero(p, sizeof *p + p->count * sizeof *p->entry);
   free(p);
 }
@@ -283,22 +301,24 @@ static void take_limited(faro_intake *in) {
 /* Reports in the batches from .. to - 1. */
 static uint64_t reports_in(const faro_intake *in, uint64_t from, uint64_t to) {
   uint64_t reports = 0;
-  for (uint64_t n = from; n < to; n++) reports += faro_campaign_size(in->campaign, in->shuffler, n);
+  for (uint64_t n = from; n < to; n++) reports += faro_spool_size(in->spool, n);
   return reports;
 }
 
 /* Publishes the state of the spool, and whether the last write succeeded. Call it under the store's
- * lock. Only the writer closes batches. */
+ * lock. Only the writer closes batches, except at a joiner, whose collectors count the reports. */
 static void tell(faro_intake *in, bool writes) {
   const faro_spool_state state = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
   if (state.number > in->state.number) {
     const uint64_t reports = reports_in(in, in->state.number, state.number);
     faro_metric_add(in->batches, state.number - in->state.number);
-    take_limited(in);
-    faro_tallies_settle(&in->tallies, reports);
+    if (!faro_spool_joins(in->spool)) {
+      take_limited(in);
+      faro_tallies_settle(&in->tallies, reports);
+    }
     faro_log(FARO_LOG_INFO, "batch-closed", "sI sI", "batch", (json_int_t)state.number - 1, "reports",
-             (json_int_t)faro_campaign_size(in->campaign, in->shuffler, state.number - 1));
+             (json_int_t)faro_spool_size(in->spool, state.number - 1));
   }
   in->state = state;
   in->writes = writes;
@@ -428,6 +448,21 @@ faro_status faro_intake_follow(faro_intake *in, const faro_plan_row *row, const 
   return status;
 }
 
+faro_status faro_intake_join(faro_intake *in, const faro_portion *portion, faro_joined *joined,
+                             faro_error *error) {
+  pthread_mutex_lock(&in->store);
+  const faro_status status = faro_spool_join(in->spool, portion, joined, error);
+  tell(in, status == FARO_OK && (*joined == FARO_JOINED_KEPT || could_write(in)));
+  pthread_mutex_unlock(&in->store);
+  return status;
+}
+
+void faro_intake_expected(faro_intake *in, uint64_t next[static FARO_COLLECTORS_MAX]) {
+  pthread_mutex_lock(&in->store);
+  faro_spool_expected(in->spool, next);
+  pthread_mutex_unlock(&in->store);
+}
+
 bool faro_intake_closed(faro_intake *in, uint64_t batches, double seconds) {
   const struct timespec until = faro_clock_after(seconds);
   pthread_mutex_lock(&in->mutex);
@@ -449,13 +484,32 @@ faro_status faro_intake_forget(faro_intake *in, uint64_t number, faro_error *err
   return status;
 }
 
+/* A client is in a batch once per campaign batch in it, so a collector with fewer clients than its
+ * portion has reports never closes it. */
+static void check_clients(faro_intake *in, const faro_spool_state *state, faro_health *health) {
+  char text[FARO_ILL_TEXT] = "";
+  if (!faro_spool_is_collector(in->spool)) return;
+  const uint64_t clients = faro_spool_clients(in->spool);
+  const uint64_t most = clients * faro_campaign_unit(in->campaign, in->shuffler);
+  if (!state->over && most < state->size)
+    snprintf(
+        text, sizeof text,
+        "this collector has %llu of the clients, who can send %llu reports, and its portion of batch %llu "
+        "needs %llu: the batch never fills. Add tokens, or start a campaign with smaller batches",
+        (unsigned long long)clients, (unsigned long long)most, (unsigned long long)state->number,
+        (unsigned long long)state->size);
+  faro_health_set(health, FARO_ILL_TOO_FEW, text);
+}
+
 void faro_intake_check(faro_intake *in, faro_health *health) {
   faro_error lost = {0};
   const bool present = faro_spool_present(in->spool, &lost) == FARO_OK;
   pthread_mutex_lock(&in->mutex);
   const bool writes = in->writes;
   const bool needs_purge = in->state.needs_purge;
+  const faro_spool_state state = in->state;
   pthread_mutex_unlock(&in->mutex);
+  check_clients(in, &state, health);
   faro_tallies_refusing(&in->tallies, health);
   faro_health_set(health, FARO_ILL_STATE, present ? "" : lost.message);
   faro_health_set(health, FARO_ILL_REPORTS,

@@ -5,8 +5,9 @@
  * report that was answered with 0 or 1 is in exactly one batch, whatever happens later.
  *
  * The body of a post is one or more report frames. The answer is 200 and one byte per report
- * (faro_verdict). If all are refused for the same reason, it is 400, 401, 409 or 429 with that
- * reason; 503 if nothing can be accepted now. */
+ * (faro_verdict). If all are refused for the same reason, it is 400, 401, 409, 421 or 429 with that
+ * reason; 503 if nothing can be accepted now. 421: another collector of this shuffler has this
+ * client, and the reason names it. */
 #ifndef FARO_SERVICE_ROLE_INTAKE_H
 #define FARO_SERVICE_ROLE_INTAKE_H
 
@@ -31,6 +32,10 @@ void faro_intake_handle(faro_intake *intake, faro_http_request *request);
 /* In phases: keeps the plan of the open batch (faro_spool_follow). */
 faro_status faro_intake_follow(faro_intake *intake, const faro_plan_row *row, const char *document,
                                size_t length, faro_error *error) FARO_WARN_UNUSED;
+/* A joiner's (faro_spool_join, faro_spool_expected). */
+faro_status faro_intake_join(faro_intake *intake, const faro_portion *portion, faro_joined *joined,
+                             faro_error *error) FARO_WARN_UNUSED;
+void faro_intake_expected(faro_intake *intake, uint64_t next[static FARO_COLLECTORS_MAX]);
 /* Waits at most `seconds` until the first `batches` batches are closed; false if they are not. */
 bool faro_intake_closed(faro_intake *intake, uint64_t batches, double seconds);
 /* Sets or clears the reasons for being unwell that the intake knows: the last write failed, of

@@ -37,7 +37,7 @@ void faro_tallies_clear(faro_tallies *t) { pthread_mutex_destroy(&t->mutex); }
 
 static bool is_stranger(faro_verdict verdict) {
   return verdict == FARO_VERDICT_CAMPAIGN || verdict == FARO_VERDICT_MALFORMED ||
-         verdict == FARO_VERDICT_TOKEN;
+         verdict == FARO_VERDICT_TOKEN || verdict == FARO_VERDICT_ELSEWHERE;
 }
 
 bool faro_tallies_stranger(const faro_tallies *t, faro_verdict verdict) {

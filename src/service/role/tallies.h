@@ -36,8 +36,9 @@ typedef struct faro_tallies {
 void faro_tallies_init(faro_tallies *tallies, faro_metrics *metrics, double now);
 void faro_tallies_clear(faro_tallies *tallies);
 
-/* Verdicts that no honest client gets are counted at once: malformed, another campaign, unknown
- * token. Counts one such; false if it is another one. From any thread. */
+/* Verdicts that say nothing about a batch are counted at once: malformed, another campaign, unknown
+ * token, another collector's client. Counts one such; false if it is another one. From any
+ * thread. */
 bool faro_tallies_stranger(const faro_tallies *tallies, faro_verdict verdict);
 void faro_tallies_add(faro_tallies *tallies, faro_verdict verdict, uint64_t count);
 /* The status of a post with a known token; call it before the reply. */

@@ -12,13 +12,27 @@
 #include "service/shuffler/campaign_file.h"
 #include "service/state/spool.h"
 
+/* A joiner's batches must be large enough for its collectors, and a collector's too. */
+static faro_status check_portions(const faro_campaign *campaign, const faro_shuffler_settings *settings,
+                                  size_t index, faro_error *error) {
+  const size_t collectors = faro_shuffler_part(settings).collectors;
+  return collectors > 0 ? faro_portions_check(campaign, index, collectors, error) : FARO_OK;
+}
+
 faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
                                const faro_shuffler_settings *settings, size_t *index, faro_error *error) {
+  const bool collects = faro_shuffler_is_collector(settings);
+  const unsigned char *own = collects ? settings->part.joiner_key : key->public_key;
   for (size_t i = 0; i < campaign->shufflers; i++)
-    if (memcmp(campaign->shuffler[i].key, key->public_key, FARO_KEY_BYTES) == 0) {
+    if (memcmp(campaign->shuffler[i].key, own, FARO_KEY_BYTES) == 0) {
       *index = i;
-      return FARO_OK;
+      return check_portions(campaign, settings, i, error);
     }
+  if (collects)
+    return faro_fail(error, FARO_INVALID,
+                     "collector.joiner-key: no shuffler of campaign %s has this key; it must be that of the "
+                     "joiner, as `faro client --show` prints it",
+                     campaign->id);
   return faro_fail(error, FARO_INVALID,
                    "%s: no shuffler of campaign %s has this key (if it is a new one, the analyzer must have "
                    "signed a move to it, and must answer at the first start with it)",
@@ -56,6 +70,7 @@ static faro_status check_kept(const faro_shuffler_settings *settings, faro_error
   faro_place *place = NULL;
   unsigned char founder[FARO_KEY_BYTES];
   size_t index = 0;
+  const faro_spool_part part = faro_shuffler_part(settings);
   if (access(settings->campaign, F_OK) != 0) return FARO_OK;
   faro_status status = faro_sign_key_load(settings->key, &key, error);
   if (status == FARO_OK) status = faro_place_create(&place, settings, error);
@@ -64,7 +79,7 @@ static faro_status check_kept(const faro_shuffler_settings *settings, faro_error
   if (status == FARO_OK) status = faro_place_apply(place, &campaign, error);
   if (status == FARO_OK) status = faro_shuffler_find(&campaign, &key, settings, &index, error);
   if (status == FARO_OK) status = faro_shuffler_check_state(settings, error);
-  if (status == FARO_OK) status = faro_spool_check(settings->state, &campaign, index, error);
+  if (status == FARO_OK) status = faro_spool_check(settings->state, &campaign, index, &part, error);
   faro_place_destroy(place);
   sodium_memzero(&key, sizeof key);
   return status;

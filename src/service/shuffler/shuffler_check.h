@@ -19,7 +19,8 @@ faro_status faro_shuffler_check_paths(const faro_shuffler_settings *settings,
 faro_status faro_shuffler_check_state(const faro_shuffler_settings *settings,
                                       faro_error *error) FARO_WARN_UNUSED;
 
-/* Finds the shuffler of the campaign that has this key. */
+/* Finds the shuffler of the campaign that has this key, or the key of the collector's joiner, and
+ * checks that the campaign can be collected in as many portions as the settings say. */
 faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_key *key,
                                const faro_shuffler_settings *settings, size_t *index,
                                faro_error *error) FARO_WARN_UNUSED;

@@ -1,5 +1,5 @@
-/* shuffler_role: see the header. intake.h collects reports; this file sends batches and starts and
- * stops the parts. */
+/* shuffler_role: see the header. intake.h collects reports, or portions of batches (joiner.h); this
+ * file sends batches and starts and stops the parts. */
 #include "service/shuffler/shuffler_role.h"
 
 #include <inttypes.h>
@@ -22,12 +22,16 @@
 #include "service/role/reload.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/shuffler/follow.h"
+#include "service/shuffler/handover.h"
+#include "service/shuffler/joiner.h"
 #include "service/shuffler/place.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
 #include "service/state/spool.h"
 
 static const double PATIENCE = 20; /* seconds that the analyzer may be away or busy */
+/* The routes of a whole shuffler, or of a collector, are the first ones of a joiner's. */
+enum { SHUFFLER_ROUTES = 1, JOINER_ROUTES = 5 };
 
 typedef struct role {
   const faro_shuffler_settings *settings;
@@ -50,53 +54,49 @@ typedef struct role {
   faro_disk disk;
   faro_watch *watch;
   faro_follow *follow; /* campaigns in phases only */
-  double failing;      /* the sender's: since when batches cannot be handed over; 0: they can */
+  faro_joiner *joiner; /* a joiner's */
+  faro_handover handover;
+  double failing; /* the sender's: since when batches cannot be handed over; 0: they can */
   faro_metric *sent, *refused, *reachable;
+  faro_http_route routes[JOINER_ROUTES];
 } role;
 
-/* What stands in the way of a batch. A refusal is final until somebody helps; an analyzer that is
- * away or busy has some time to come back. */
+/* What stands in the way of a batch. A refusal is final until somebody helps; a taker that is away
+ * or busy has some time to come back. So does a joiner that answers 401: it may wait for its
+ * campaign. */
 static void tell_failed(role *r, const faro_batch *batch, long status, const char *why) {
   char text[FARO_ILL_TEXT], answer[FARO_SHOWN];
+  const bool joined = faro_shuffler_is_collector(r->settings);
   const double now = faro_clock();
   if (r->failing == 0) r->failing = now;
   if (status == 410) {
     snprintf(text, sizeof text,
-             "the analyzer says that the campaign has ended, and does not take batch %" PRIu64
-             ", which is kept. If the campaign has ended, stop this shuffler and delete its state",
-             batch->number);
+             "the %s says that the campaign has ended, and does not take batch %" PRIu64
+             ", which is kept. If the campaign has ended, stop this %s and delete its state",
+             faro_handover_taker(&r->handover), batch->number, joined ? "collector" : "shuffler");
     faro_health_set(&r->health, FARO_ILL_LEFT, text);
     return;
   }
-  if ((status >= 500 || status == 0) && now - r->failing < PATIENCE) return;
-  snprintf(text, sizeof text, "the analyzer does not take batch %" PRIu64 ": %s", batch->number,
-           faro_printable(why, answer, sizeof answer));
+  const bool away = status >= 500 || status == 0 || (joined && status == 401);
+  if (away && now - r->failing < PATIENCE) return;
+  snprintf(text, sizeof text, "the %s does not take batch %" PRIu64 ": %s", faro_handover_taker(&r->handover),
+           batch->number, faro_printable(why, answer, sizeof answer));
   faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
 }
 
-/* Tries once to send a batch; true if the analyzer has it now. An answer that the campaign has
- * ended is not signed, and may come from something between the two: the batch is kept all the
- * same. */
-static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size_t size) {
-  unsigned char proof[FARO_SIGNATURE_BYTES];
-  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 64], header[32 + FARO_NOTICE_DIGITS],
-      notice[FARO_NOTICE_DIGITS + 1];
+/* Tries once to send a batch; true if the analyzer, or the joiner, has it now. An answer that the
+ * campaign has ended is not signed, and may come from something between the two: the batch is kept
+ * all the same. */
+static bool deliver(role *r, const faro_batch *batch, unsigned char *frame) {
   faro_sent sent = {0};
   faro_error error = {0};
   char answer[FARO_SHOWN];
-  faro_place_address(r->place, address);
+  unsigned char proof[FARO_SIGNATURE_BYTES];
   const uint64_t epoch = faro_place_epoch(r->place, proof);
-  if (epoch > 0) snprintf(url, sizeof url, "%s/v1/batches?epoch=%" PRIu64, address, epoch);
-  else snprintf(url, sizeof url, "%s/v1/batches", address);
-  faro_batch_write(&r->campaign, batch, &r->key, frame);
-  faro_notice_write(&r->campaign, batch, &r->key, notice);
-  snprintf(header, sizeof header, "Faro-Batch: %s", notice);
-  const faro_status status = faro_send_post_with(r->sender, url, header, frame, size, &sent, &error);
-  sodium_memzero(frame, size);
+  const faro_status status = faro_handover_post(&r->handover, batch, frame, &sent, &error);
   /* If another analyzer has taken over meanwhile, that one must have it. */
   if (status == FARO_OK && sent.status == 200) return faro_place_epoch(r->place, proof) == epoch;
   if (status == FARO_INTERRUPTED) return false;
-  if (status == FARO_SYSTEM) faro_place_failed(r->place);
   faro_metric_add(r->refused, 1);
   tell_failed(r, batch, status == FARO_OK ? sent.status : 0, status == FARO_OK ? sent.bytes : error.message);
   if (status != FARO_OK) faro_log_error("batch-not-sent", &error);
@@ -107,21 +107,20 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame, size
   return false;
 }
 
-/* Tries until the analyzer has it. If the process ends first, the next start goes on. */
+/* Tries until it was taken. If the process ends first, the next start goes on. */
 static void pass_on(role *r, const faro_batch *batch) {
-  const size_t size = faro_batch_size(&r->campaign, batch->count);
-  unsigned char *frame = malloc(size);
+  unsigned char *frame = malloc(faro_handover_bytes(&r->handover, batch->count));
   faro_backoff backoff = {0};
   faro_error error = {0};
   bool there = false;
-  while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame, size))) {
+  while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame))) {
     for (double left = faro_backoff_next(&backoff); left > 0 && !faro_process_ending(); left -= 0.1)
       faro_sleep(0.1);
   }
   free(frame);
   if (!there) return;
   if (faro_intake_forget(r->intake, batch->number, &error) != FARO_OK) {
-    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and the analyzer recognizes it */
+    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and recognized there */
     return;
   }
   r->failing = 0;
@@ -152,6 +151,50 @@ static void on_reports(void *context, faro_http_request *request) {
   else faro_http_refuse(request, 503, "the shuffler has no campaign yet");
 }
 
+/* A joiner's routes. */
+
+static bool answers(role *r, faro_http_request *request) {
+  if (atomic_load(&r->ready)) return true;
+  faro_http_refuse(request, 503, "the joiner has no campaign yet");
+  return false;
+}
+
+static faro_status admit_portion(void *context, const faro_http_request *request, faro_error *error) {
+  role *r = context;
+  if (!atomic_load(&r->ready)) return faro_fail(error, FARO_INVALID, "the joiner has no campaign yet");
+  return faro_joiner_admit(r->joiner, request, error);
+}
+
+static void on_portion(void *context, faro_http_request *request) {
+  role *r = context;
+  if (answers(r, request)) faro_joiner_take(r->joiner, request);
+}
+
+static void on_collectors(void *context, faro_http_request *request) {
+  role *r = context;
+  if (answers(r, request)) faro_joiner_list(r->joiner, request);
+}
+
+static void on_state(void *context, faro_http_request *request) {
+  role *r = context;
+  if (answers(r, request)) faro_joiner_state(r->joiner, request);
+}
+
+static void on_greeting(void *context, faro_http_request *request) {
+  role *r = context;
+  if (answers(r, request)) faro_joiner_greeting(r->joiner, request);
+}
+
+static void set_routes(role *r) {
+  const faro_http_route all[JOINER_ROUTES] = {
+      {"POST", "/v1/reports", on_reports, 0, NULL},
+      {"GET", "/v1/collectors", on_collectors, 0, NULL},
+      {"POST", "/v1/portions", on_portion, faro_joiner_limit(r->settings), admit_portion},
+      {"GET", "/v1/state", on_state, 0, NULL},
+      {"POST", "/v1/state", on_greeting, FARO_GREETING_BYTES, NULL}};
+  memcpy(r->routes, all, sizeof all);
+}
+
 static bool is_well(void *context, bool ready, faro_text *reasons) {
   role *r = context;
   const bool joined = atomic_load(&r->ready);
@@ -159,6 +202,7 @@ static bool is_well(void *context, bool ready, faro_text *reasons) {
                   joined ? "" : "the shuffler waits for its campaign: the analyzer has not answered yet");
   if (joined) faro_intake_check(r->intake, &r->health);
   if (joined) faro_watch_refresh(r->watch);
+  if (joined && r->joiner) faro_joiner_check(r->joiner, &r->health);
   if (joined) faro_disk_look(&r->disk, r->settings->state);
   return faro_health_write(&r->health, ready, reasons);
 }
@@ -170,7 +214,8 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
                                     .campaign = &r->campaign,
                                     .shuffler = r->index,
                                     .signer = r->settings->analyzer_key,
-                                    .move = &r->move};
+                                    .move = &r->move,
+                                    .part = faro_shuffler_part(r->settings)};
   faro_spool *spool = NULL;
   faro_status status = FARO_OK;
   if (faro_campaign_in_phases(&r->campaign))
@@ -182,16 +227,34 @@ static faro_status open_intake(role *r, bool known, faro_error *error) {
   return status;
 }
 
+static faro_status start_joiner(role *r, faro_error *error) {
+  const faro_joiner_params params = {.settings = r->settings,
+                                     .campaign = &r->campaign,
+                                     .key = &r->key,
+                                     .shuffler = r->index,
+                                     .intake = r->intake,
+                                     .metrics = r->metrics,
+                                     .ended = &r->ended};
+  r->handover = (faro_handover){.settings = r->settings,
+                                .campaign = &r->campaign,
+                                .key = &r->key,
+                                .place = r->place,
+                                .sender = r->sender};
+  return faro_shuffler_is_joiner(r->settings) ? faro_joiner_create(&r->joiner, &params, error) : FARO_OK;
+}
+
 static faro_status start_watch(role *r, faro_error *error) {
+  const bool collects = faro_shuffler_is_collector(r->settings);
   const faro_watch_params params = {.place = r->place,
                                     .authority = *r->settings->authority ? r->settings->authority : NULL,
                                     .campaign = &r->campaign,
                                     .key = &r->key,
-                                    .shuffler = r->index,
+                                    .joiner = collects ? r->settings->part.joiner : NULL,
+                                    .number = collects ? (size_t)r->settings->part.number : r->index,
                                     .intake = r->intake,
                                     .health = &r->health,
                                     .reachable = r->reachable,
-                                    .standby = *r->settings->standby != '\0',
+                                    .standby = !collects && *r->settings->standby != '\0',
                                     .ended = &r->ended};
   return faro_watch_create(&r->watch, &params, error);
 }
@@ -206,12 +269,13 @@ static faro_status start_follow(role *r, faro_error *error) {
 }
 
 static faro_status start(role *r, faro_error *error) {
-  static const faro_http_route routes[] = {{"POST", "/v1/reports", on_reports, 0, NULL}};
-  static const char *const shared[] = {"/v1/reports", NULL};
+  static const char *const shared[] = {"/v1/reports", "/v1/collectors", NULL};
   const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
                                      .stopping = faro_process_ending};
-  const faro_http_service service = {.routes = routes,
-                                     .count = 1,
+  const bool joins = faro_shuffler_is_joiner(r->settings);
+  set_routes(r);
+  const faro_http_service service = {.routes = r->routes,
+                                     .count = joins ? JOINER_ROUTES : SHUFFLER_ROUTES,
                                      .context = r,
                                      .healthy = is_well,
                                      .metrics = r->metrics,
@@ -237,6 +301,7 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) faro_place_move(r->place, &r->campaign, &r->move);
   if (status == FARO_OK) status = open_intake(r, fresh.bytes == NULL, error);
   if (status == FARO_OK) status = faro_campaign_file_keep(r->settings->campaign, &fresh, error);
+  if (status == FARO_OK) status = start_joiner(r, error);
   if (status == FARO_OK) status = start_watch(r, error);
   if (status == FARO_OK) status = start_follow(r, error);
   if (status != FARO_OK) return status;
@@ -252,6 +317,7 @@ static void stop(role *r) {
   faro_admin_stop(r->admin);
   faro_http_stop(r->http);
   faro_watch_destroy(r->watch);
+  faro_joiner_destroy(r->joiner);
   faro_follow_destroy(r->follow);
   faro_intake_destroy(r->intake);
   faro_plans_destroy(r->campaign.plans);
@@ -265,7 +331,7 @@ static void stop(role *r) {
 static void reload(role *r) {
   faro_reload_certificate(r->http);
   faro_admin_reload(r->admin);
-  faro_reload_tokens(r->intake, r->settings->tokens);
+  if (!r->joiner) faro_reload_tokens(r->intake, r->settings->tokens);
 }
 
 faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_error *error) {
@@ -275,11 +341,14 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
   if (status == FARO_OK) status = faro_metrics_create(&r.metrics, error);
   if (status != FARO_OK) return status;
   r.sent = faro_metrics_counter(r.metrics, "faro_batches_sent_total", "",
-                                "Batches that the analyzer has received.");
+                                "Batches, or portions, that were received where they go.");
   r.refused = faro_metrics_counter(r.metrics, "faro_batch_attempts_failed_total", "",
                                    "Failed attempts to send a batch.");
-  r.reachable = faro_metrics_gauge(r.metrics, "faro_analyzer_reachable", "",
-                                   "1 if the analyzer answered the last time it was asked, 0 if not.");
+  r.reachable = faro_shuffler_is_collector(settings)
+                    ? faro_metrics_gauge(r.metrics, "faro_joiner_reachable", "",
+                                         "1 if the joiner answered the last time it was asked, 0 if not.")
+                    : faro_metrics_gauge(r.metrics, "faro_analyzer_reachable", "",
+                                         "1 if the analyzer answered the last time it was asked, 0 if not.");
   faro_disk_init(&r.disk, r.metrics);
   faro_health_init(&r.health, r.metrics);
   status = start(&r, error);

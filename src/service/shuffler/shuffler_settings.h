@@ -1,10 +1,13 @@
 /* shuffler_settings: what an operator writes into a shuffler's YAML file. faro-shuffler(1)
- * describes every key. */
+ * describes every key.
+ *
+ * A shuffler is one process; or one joiner, whose file lists `collectors`, and collectors, whose
+ * files have a section `collector` (wire/portion.h). */
 #ifndef FARO_SERVICE_SHUFFLER_SHUFFLER_SETTINGS_H
 #define FARO_SERVICE_SHUFFLER_SHUFFLER_SETTINGS_H
 
 #include "service/http/server.h"
-#include "wire/wire.h"
+#include "service/state/spool.h"
 
 typedef struct faro_shuffler_settings {
   faro_http_settings http;
@@ -16,7 +19,20 @@ typedef struct faro_shuffler_settings {
   char analyzer[FARO_URL_MAX + 1];
   char standby[FARO_URL_MAX + 1]; /* address of the analyzer's standby; empty: it has none */
   unsigned char analyzer_key[FARO_KEY_BYTES];
+  /* A joiner's: where clients find the collectors, and their keys. */
+  size_t collectors;
+  faro_campaign_shuffler collector[FARO_COLLECTORS_MAX];
+  /* A collector's. */
+  struct {
+    uint64_t number, of; /* of: 0 if this is no collector */
+    char joiner[FARO_URL_MAX + 1];
+    unsigned char joiner_key[FARO_KEY_BYTES]; /* the shuffler's, as the campaign names it now */
+  } part;
 } faro_shuffler_settings;
+
+bool faro_shuffler_is_joiner(const faro_shuffler_settings *settings);
+bool faro_shuffler_is_collector(const faro_shuffler_settings *settings);
+faro_spool_part faro_shuffler_part(const faro_shuffler_settings *settings);
 
 /* Reads the file and checks that the certificate, key and token files it names can be used. */
 faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const char *path,

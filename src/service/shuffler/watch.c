@@ -62,30 +62,40 @@ faro_status faro_standing_read(const char *text, size_t length, size_t shuffler,
                           "/v1/state must say campaign, version, and next of shuffler %zu", shuffler);
 }
 
+/* Who is greeted, and who greets. */
+static const char *peer(const faro_watch_params *p) { return p->joiner ? "joiner" : "analyzer"; }
+static const char *self(const faro_watch_params *p) { return p->joiner ? "collector" : "shuffler"; }
+
+static void address_of(const faro_watch_params *p, char url[static FARO_URL_MAX + 1]) {
+  if (p->joiner) snprintf(url, FARO_URL_MAX + 1, "%s", p->joiner);
+  else faro_place_address(p->place, url);
+}
+
 static uint64_t first_of(const faro_spool_state *s) { return s->number - s->waiting; }
 
-/* The analyzer has answered. */
+/* The other side has answered. */
 static void compare(faro_watch *w, const faro_spool_state *before, const faro_standing *there) {
   const faro_watch_params *p = &w->params;
   const faro_spool_state after = faro_intake_snapshot(p->intake);
   char text[FARO_ILL_TEXT] = "";
   if (memcmp(there->digest, p->campaign->digest, FARO_DIGEST_BYTES) != 0)
     snprintf(text, sizeof text,
-             "the analyzer holds another campaign than %s, which this shuffler has joined; every report is "
-             "refused there or here. If the campaign was founded anew, give this shuffler a new state",
-             p->campaign->id);
+             "the %s holds another campaign than %s, which this %s has joined; every report is "
+             "refused there or here. If the campaign was founded anew, give this %s a new state",
+             peer(p), p->campaign->id, self(p), self(p));
   else if (there->next < first_of(before))
     snprintf(text, sizeof text,
-             "the analyzer expects batch %" PRIu64 ", but this shuffler has handed over all batches before "
-             "%" PRIu64 " and forgotten them: an old copy of the analyzer's database was restored. Put the "
-             "newest database back, or end the campaign",
-             there->next, first_of(before));
+             "the %s expects batch %" PRIu64 ", but this %s has handed over all batches before "
+             "%" PRIu64 " and forgotten them: an old copy of the %s's %s was restored. Put the "
+             "newest %s back, or end the campaign",
+             peer(p), there->next, self(p), first_of(before), peer(p), p->joiner ? "state" : "database",
+             p->joiner ? "state" : "database");
   else if (there->next > first_of(&after) + 1 || there->next > after.number)
     snprintf(text, sizeof text,
-             "the analyzer has batches of this shuffler up to %" PRIu64 ", but this shuffler collects batch "
+             "the %s has batches of this %s up to %" PRIu64 ", but this %s collects batch "
              "%" PRIu64 ": an old copy of its state was restored. Put the newest state back, or end the "
              "campaign",
-             there->next - 1, after.number);
+             peer(p), self(p), there->next - 1, self(p), after.number);
   faro_health_set(p->health, FARO_ILL_DIFFERS, text);
   atomic_store(p->ended, there->ended && !after.over && *text == '\0');
 }
@@ -125,10 +135,11 @@ static faro_status greet(faro_watch *w, size_t index, const faro_spool_state *be
                             .challenge = w->challenge[index]};
   unsigned char bytes[FARO_GREETING_MAX];
   char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32];
-  greeting.epoch = faro_place_epoch(p->place, greeting.proof);
+  if (!p->joiner) greeting.epoch = faro_place_epoch(p->place, greeting.proof);
   greeting.longer = p->standby || greeting.epoch > 0;
   const size_t length = faro_greeting_write(p->campaign, &greeting, p->key, bytes);
-  if (!faro_place_at(p->place, index, address)) return FARO_INVALID;
+  if (p->joiner) address_of(p, address);
+  else if (!faro_place_at(p->place, index, address)) return FARO_INVALID;
   snprintf(url, sizeof url, "%s/v1/state", address);
   const faro_status status = faro_send_post(w->sender, url, bytes, length, sent, NULL);
   w->challenge[index] = status == FARO_OK && sent->status == 503 ? challenge_of(sent) : 0;
@@ -144,8 +155,8 @@ static bool is_ours(const faro_watch *w, const faro_standing *there) {
 static bool read_answer(faro_watch *w, const faro_sent *sent, faro_standing *there) {
   const faro_watch_params *p = &w->params;
   faro_error error = {0};
-  faro_status status = faro_standing_read(sent->bytes, sent->length, p->shuffler, there, &error);
-  if (status == FARO_OK && is_ours(w, there))
+  faro_status status = faro_standing_read(sent->bytes, sent->length, p->number, there, &error);
+  if (status == FARO_OK && !p->joiner && is_ours(w, there))
     status = faro_place_see(p->place, there->digest, there->epoch, there->proof, &error);
   if (status != FARO_OK) faro_log_error("state-not-read", &error);
   return status == FARO_OK;
@@ -155,6 +166,7 @@ static bool read_answer(faro_watch *w, const faro_sent *sent, faro_standing *the
 static bool look(faro_watch *w) {
   const faro_watch_params *p = &w->params;
   const faro_spool_state before = faro_intake_snapshot(p->intake);
+  char text[FARO_ILL_TEXT];
   faro_sent sent = {0};
   faro_standing there = {0};
   const faro_status status = greet(w, faro_place_now(p->place), &before, &sent);
@@ -162,10 +174,12 @@ static bool look(faro_watch *w) {
   const bool read = state && read_answer(w, &sent, &there);
   const bool answered = status == FARO_OK && sent.status < 500 && (read || !state);
   if (answered) mark_answered(w);
-  else faro_place_failed(p->place);
-  if (answered && sent.status == 401)
-    faro_health_set(p->health, FARO_ILL_DIFFERS,
-                    "the analyzer holds another campaign, of which this shuffler is no part");
+  else if (!p->joiner) faro_place_failed(p->place);
+  if (answered && sent.status == 401) {
+    snprintf(text, sizeof text, "the %s holds another campaign, of which this %s is no part", peer(p),
+             self(p));
+    faro_health_set(p->health, FARO_ILL_DIFFERS, text);
+  }
   if (read) compare(w, &before, &there);
   return answered;
 }
@@ -195,16 +209,15 @@ static bool seek(faro_watch *w, bool answered) {
 
 void faro_watch_refresh(faro_watch *w) {
   char text[FARO_ILL_TEXT] = "", address[FARO_URL_MAX + 1];
-  faro_place_address(w->params.place, address);
+  address_of(&w->params, address);
   const double silent = silence(w);
   const faro_spool_state state = faro_intake_snapshot(w->params.intake);
   const bool ended = atomic_load(w->params.ended);
   const bool done = ended || (state.over && state.waiting == 0); /* the analyzer may go home */
   if (silent > PATIENCE && !done)
-    snprintf(
-        text, sizeof text,
-        "the analyzer at %.200s does not answer, for %.0f s now; reports are accepted until %d batches wait",
-        address, silent, FARO_SPOOL_AHEAD);
+    snprintf(text, sizeof text,
+             "the %s at %.200s does not answer, for %.0f s now; reports are accepted until %d batches wait",
+             peer(&w->params), address, silent, FARO_SPOOL_AHEAD);
   faro_health_set(w->params.health, FARO_ILL_SILENT, text);
 }
 

@@ -1,5 +1,5 @@
 /* watch: a shuffler compares what it holds with what its analyzer holds, at the start and every
- * five seconds.
+ * five seconds. A collector does the same with its joiner.
  *
  *   shuffler -> POST /v1/state, a greeting (wire.h)  -> analyzer compares
  *   shuffler compares <- {"campaign", "version", "next", "state", "epoch", "proof"} <-
@@ -28,25 +28,26 @@ typedef struct faro_watch_params {
   const char *authority; /* NULL: the system's */
   const faro_campaign *campaign;
   const faro_sign_key *key;
-  size_t shuffler;
+  const char *joiner; /* a collector's: the address to greet; NULL: the analyzer */
+  size_t number;      /* this shuffler's, or this collector's */
   faro_intake *intake;
   faro_health *health;
-  faro_metric *reachable; /* whether the analyzer answered */
-  bool standby;           /* the analyzer has one */
-  atomic_bool *ended;     /* whether the analyzer said last that the campaign has ended */
+  faro_metric *reachable; /* whether the other side answered */
+  bool standby;           /* the analyzer has a standby, and this is not a collector */
+  atomic_bool *ended;     /* whether it said last that the campaign has ended */
 } faro_watch_params;
 
 faro_status faro_watch_create(faro_watch **watch, const faro_watch_params *params,
                               faro_error *error) FARO_WARN_UNUSED;
 void faro_watch_destroy(faro_watch *watch); /* NULL is allowed */
-/* Says in the health if the analyzer has not answered for too long. */
+/* Says in the health if the other side has not answered for too long. */
 void faro_watch_refresh(faro_watch *watch);
 
-/* What the analyzer holds. */
+/* What the analyzer holds, or the joiner. */
 typedef struct faro_standing {
   unsigned char digest[FARO_DIGEST_BYTES];
   uint64_t version; /* the published policy's */
-  uint64_t next;    /* the batch that it expects next of this shuffler */
+  uint64_t next;    /* the batch that it expects next of this shuffler or collector */
   bool ended;       /* an operator has ended the campaign, or its budget is used up */
   uint64_t epoch;   /* 0: no standby has taken over, or an analyzer of an older release */
   unsigned char proof[FARO_SIGNATURE_BYTES]; /* of the epoch; not verified */

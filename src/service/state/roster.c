@@ -17,11 +17,15 @@ typedef struct listing {
 struct faro_roster {
   pthread_rwlock_t lock;
   listing now;
+  size_t collectors, collector;
 };
 
-faro_status faro_roster_open(faro_roster **roster, const char *path, faro_error *error) {
+faro_status faro_roster_open(faro_roster **roster, const char *path, size_t collectors, size_t collector,
+                             faro_error *error) {
   faro_roster *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate a roster");
+  made->collectors = collectors;
+  made->collector = collector;
   pthread_rwlock_init(&made->lock, NULL);
   const faro_status status = faro_roster_reload(made, path, error);
   if (status == FARO_OK) *roster = made;
@@ -35,6 +39,15 @@ void faro_roster_close(faro_roster *roster) {
   free(roster->now.hashes);
   free(roster->now.start);
   free(roster);
+}
+
+/* Keeps the hashes of one collector's clients, in order. */
+static size_t select_own(const faro_roster *roster, unsigned char *hashes, size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++)
+    if (faro_collector_of(hashes + i * FARO_HASH_BYTES, roster->collectors) == roster->collector)
+      memmove(hashes + kept++ * FARO_HASH_BYTES, hashes + i * FARO_HASH_BYTES, FARO_HASH_BYTES);
+  return kept;
 }
 
 static size_t place_of(const listing *l, const unsigned char *hash) {
@@ -58,6 +71,8 @@ static faro_status divide(listing *l, faro_error *error) {
 faro_status faro_roster_reload(faro_roster *roster, const char *path, faro_error *error) {
   listing fresh = {0};
   faro_status status = faro_hashes_load(path, &fresh.hashes, &fresh.count, error);
+  if (status == FARO_OK && roster->collectors > 0)
+    fresh.count = select_own(roster, fresh.hashes, fresh.count);
   if (status == FARO_OK) status = divide(&fresh, error);
   if (status != FARO_OK) {
     free(fresh.hashes);

@@ -7,12 +7,14 @@
 #ifndef FARO_SERVICE_STATE_ROSTER_H
 #define FARO_SERVICE_STATE_ROSTER_H
 
-#include "wire/wire.h"
+#include "wire/portion.h"
 
 typedef struct faro_roster faro_roster;
 
-/* `path` is a file of token hashes. */
-faro_status faro_roster_open(faro_roster **roster, const char *path, faro_error *error) FARO_WARN_UNUSED;
+/* `path` is a file of token hashes. With `collectors` above 0 only the clients of one of them are
+ * taken (wire/portion.h). */
+faro_status faro_roster_open(faro_roster **roster, const char *path, size_t collectors, size_t collector,
+                             faro_error *error) FARO_WARN_UNUSED;
 void faro_roster_close(faro_roster *roster);
 
 /* Takes the clients of this file instead. If it cannot be read, the roster stays as it is. */

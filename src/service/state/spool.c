@@ -13,10 +13,14 @@ static bool over(const faro_spool *s) {
   return s->campaign->shufflers > 0 && !faro_campaign_active(s->campaign, s->shuffler, first);
 }
 
-/* Reports in the open batch when it is full. */
-static uint64_t size_of(const faro_spool *s) {
-  return faro_campaign_size(s->campaign, s->shuffler, s->now.number);
+uint64_t faro_spool_size(const faro_spool *s, uint64_t number) {
+  const uint64_t size = faro_campaign_size(s->campaign, s->shuffler, number);
+  const bool whole = s->part.collectors == 0 || s->part.joins;
+  return whole ? size : faro_portion_size(size, s->part.collector, s->part.collectors);
 }
+
+/* Reports in the open batch when it is full. */
+static uint64_t size_of(const faro_spool *s) { return faro_spool_size(s, s->now.number); }
 
 faro_spool_state faro_spool_snapshot(const faro_spool *s) {
   return (faro_spool_state){.number = s->now.number,
@@ -247,6 +251,18 @@ static faro_status fold(faro_spool *s, uint64_t most, faro_error *error) {
   return status;
 }
 
+faro_status faro_spool_put_out(faro_spool *s, uint64_t size, const unsigned char *payload, size_t length,
+                               bool unfolded, faro_error *error) {
+  faro_status status = faro_database_do(s->database, s->sql[ENTER_OUTBOX], error, "iib",
+                                        (int64_t)s->now.number, (int64_t)size, (const void *)payload, length);
+  s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1, .unfolded = unfolded};
+  randombytes_buf(s->now.key, sizeof s->now.key);
+  if (status == FARO_OK)
+    status = faro_database_do(s->database, s->sql[NEXT_BATCH], error, "ib", (int64_t)s->now.number,
+                              (const void *)s->now.key, sizeof s->now.key);
+  return status;
+}
+
 /* Moves the batch to the outbox. What it says about its clients stays in `open` and is folded
  * later, because that takes long if there are many. */
 static faro_status close_batch(faro_spool *s, faro_error *error) {
@@ -256,18 +272,11 @@ static faro_status close_batch(faro_spool *s, faro_error *error) {
   if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
   faro_status status = s->entries > 0 ? FARO_OK : gather(s, payload, error);
   if (status == FARO_OK && s->now.unfolded) status = fold(s, INT64_MAX, error); /* it should be done */
-  if (status == FARO_OK)
-    status = faro_database_do(s->database, s->sql[ENTER_OUTBOX], error, "iib", (int64_t)s->now.number,
-                              (int64_t)size, (const void *)payload, length);
   if (status == FARO_OK) status = faro_database_run(s->database, "DELETE FROM bodies", error);
+  if (status == FARO_OK) status = faro_spool_put_out(s, size, payload, length, true, error);
+  faro_counts_clear(s->members);
   sodium_memzero(payload, length);
   if (s->entries == 0) free(payload);
-  faro_counts_clear(s->members);
-  s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1, .unfolded = true};
-  randombytes_buf(s->now.key, sizeof s->now.key);
-  if (status == FARO_OK)
-    status = faro_database_do(s->database, s->sql[NEXT_BATCH], error, "ib", (int64_t)s->now.number,
-                              (const void *)s->now.key, sizeof s->now.key);
   return status;
 }
 
@@ -367,7 +376,18 @@ faro_status faro_spool_present(const faro_spool *s, faro_error *error) {
   return faro_database_present(s->database, error);
 }
 
+bool faro_spool_collects(const faro_spool *s, const unsigned char hash[static FARO_HASH_BYTES],
+                         size_t *collector, size_t *collectors) {
+  *collectors = s->part.collectors;
+  if (*collectors == 0) return true;
+  *collector = faro_collector_of(hash, *collectors);
+  return !s->part.joins && *collector == s->part.collector;
+}
+
+size_t faro_spool_clients(const faro_spool *s) { return faro_roster_count(s->roster); }
+
 void faro_spool_admit(const faro_spool *s, faro_spool_entry *entry, size_t count) {
+  if (!s->roster) return; /* a joiner has no clients */
   faro_roster_lock(s->roster);
   for (size_t i = 0; i < count; i++)
     if (entry[i].verdict == FARO_VERDICT_ACCEPTED && !faro_roster_holds(s->roster, entry[i].hash))

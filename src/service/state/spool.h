@@ -10,6 +10,12 @@
  *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival
  *   outbox   closed batches, permuted, until they are acknowledged
  *   plans    in phases: the plans of the batches so far, and of the open one
+ *   portions a joiner's (wire/portion.h): portions of batches that are not whole yet; of the last
+ *            portion of each collector its number and mark
+ *
+ * A spool is that of a whole shuffler, of one of its collectors, or of its joiner. The file says
+ * which, and how many collectors there are: another number would give clients to other collectors,
+ * which do not know what they have sent.
  *
  * Which clients may send is not in the file but in memory (roster.h). A client has a row once a
  * batch with a report of it was folded. What `clients` and `open` say about sequence numbers and
@@ -35,8 +41,9 @@
 #ifndef FARO_SERVICE_STATE_SPOOL_H
 #define FARO_SERVICE_STATE_SPOOL_H
 
-#include "wire/verdict.h"
 #include "wire/move.h"
+#include "wire/portion.h"
+#include "wire/verdict.h"
 
 typedef struct faro_spool faro_spool;
 
@@ -48,24 +55,32 @@ typedef struct faro_spool_entry {
   faro_verdict verdict;
 } faro_spool_entry;
 
+/* What a spool collects: everything, a portion, or portions. */
+typedef struct faro_spool_part {
+  size_t collectors; /* 0: a whole shuffler, or the analyzer */
+  size_t collector;  /* from 0 */
+  bool joins;        /* the joiner */
+} faro_spool_part;
+
 typedef struct faro_spool_params {
   const char *path;
-  const char *tokens; /* file of token hashes: the clients that may send */
+  const char *tokens; /* file of token hashes: the clients that may send; a joiner has none */
   const faro_campaign *campaign;
   size_t shuffler; /* 0 if clients send to the analyzer */
   bool known;      /* the campaign was joined before: a state that holds nothing is refused */
   /* In phases, for a shuffler: who signs plans. Those in the file are added to the campaign's. */
   const unsigned char *signer;
   const faro_move *move; /* hand-overs of the signing key: plans may be of any signer; NULL: none */
+  faro_spool_part part;
 } faro_spool_params;
 
 enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is accepted */
 
 faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
                             faro_error *error) FARO_WARN_UNUSED;
-/* Whether the file belongs to this shuffler of this campaign. Only reads it. */
+/* Whether the file belongs to this part of this shuffler of this campaign. Only reads it. */
 faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
-                             faro_error *error) FARO_WARN_UNUSED;
+                             const faro_spool_part *part, faro_error *error) FARO_WARN_UNUSED;
 /* The same if no campaign is known yet: whether the file, if it exists, can be a spool
  * (faro_database_recognize). */
 faro_status faro_spool_recognize(const char *path, faro_error *error) FARO_WARN_UNUSED;
@@ -84,10 +99,25 @@ faro_status faro_spool_commit(faro_spool *spool, faro_error *error) FARO_WARN_UN
 faro_status faro_spool_follow(faro_spool *spool, const faro_plan_row *row, const char *document,
                               size_t length, faro_error *error) FARO_WARN_UNUSED;
 
+/* A joiner's. Keeps a portion, durable, and closes the batch if it is the last one of it. Portions
+ * of one collector come in order. */
+typedef enum faro_joined {
+  FARO_JOINED_KEPT,
+  FARO_JOINED_KNOWN, /* it was here before, and counts once */
+  FARO_JOINED_OTHER, /* it is not the next one of this collector, or is the last one with other contents */
+  FARO_JOINED_LATER  /* there is no room: closed batches wait, or other collectors are far behind */
+} faro_joined;
+faro_status faro_spool_join(faro_spool *spool, const faro_portion *portion, faro_joined *joined,
+                            faro_error *error) FARO_WARN_UNUSED;
+bool faro_spool_joins(const faro_spool *spool);
+bool faro_spool_is_collector(const faro_spool *spool);
+/* The number of the portion that is expected of each collector next. */
+void faro_spool_expected(const faro_spool *spool, uint64_t next[static FARO_COLLECTORS_MAX]);
+
 typedef struct faro_spool_state {
   uint64_t number;  /* number of the open batch */
-  uint64_t held;    /* reports in it */
-  uint64_t size;    /* reports in a full batch */
+  uint64_t held;    /* reports in it; at a joiner, in its portions that are there */
+  uint64_t size;    /* reports in a full batch, or portion */
   uint64_t waiting; /* closed batches */
   bool needs_purge; /* the database's log could not be emptied */
   bool unfolded;    /* call faro_spool_fold */
@@ -108,6 +138,15 @@ void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
 faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_spool_retry_purge(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
+/* Reports in a full batch of this number, or in a full portion of it. */
+uint64_t faro_spool_size(const faro_spool *spool, uint64_t number);
+
+/* Whether a client's reports are collected here; otherwise *collector has them, of *collectors. May
+ * be called from any thread. */
+bool faro_spool_collects(const faro_spool *spool, const unsigned char hash[static FARO_HASH_BYTES],
+                         size_t *collector, size_t *collectors);
+/* How many clients may send here. */
+size_t faro_spool_clients(const faro_spool *spool);
 /* Looks up the clients of reports with the verdict ACCEPTED: one that may not send gets the verdict
  * TOKEN. May be called from any thread. */
 void faro_spool_admit(const faro_spool *spool, faro_spool_entry *entry, size_t count);

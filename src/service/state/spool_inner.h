@@ -1,4 +1,5 @@
-/* spool_inner: what spool.c and spool_open.c share: the state of a spool, and its statements. */
+/* spool_inner: what spool.c, spool_join.c and spool_open.c share: the state of a spool, and its
+ * statements. */
 #ifndef FARO_SERVICE_STATE_SPOOL_INNER_H
 #define FARO_SERVICE_STATE_SPOOL_INNER_H
 
@@ -21,6 +22,11 @@ typedef enum spool_sql {
   FIRST_OUTBOX,
   DROP_OUTBOX,
   ENTER_PLAN,
+  ENTER_PORTION,
+  FIND_PORTION,
+  OPEN_PORTIONS,
+  EMPTY_PORTIONS,
+  DROP_PORTIONS,
   SQLS
 } spool_sql;
 
@@ -64,28 +70,39 @@ struct faro_spool {
   sqlite3_stmt *sql[SQLS];
   const faro_campaign *campaign;
   size_t shuffler;
+  faro_spool_part part;
   faro_secure_rng *secure;
-  faro_roster *roster;
+  faro_roster *roster;  /* NULL at a joiner */
   faro_counts *clients; /* what each has sent in all batches, with the open one */
   faro_counts *members; /* the same in the open batch; only `used` counts */
   bool stale;           /* the members are to be loaded again */
   spool_undo *undo;     /* the reports of the group, `undos` of them */
   size_t undos, undo_room;
-  uint64_t u;                        /* campaign batches in one batch */
-  uint64_t most;                     /* M0: reports of a client in all */
-  size_t entries;                    /* BITS only: number of totals */
-  size_t body;                       /* bytes of a report's body */
-  spool_live now, before;            /* before: at the start of the group */
-  bool changed;                      /* a report of the group was accepted */
-  unsigned char *ones, *ones_before; /* totals as they are sent, 8 bytes each */
+  uint64_t u;                         /* campaign batches in one batch */
+  uint64_t most;                      /* M0: reports of a client in all */
+  size_t entries;                     /* BITS only: number of totals */
+  size_t body;                        /* bytes of a report's body */
+  spool_live now, before;             /* before: at the start of the group */
+  bool changed;                       /* a report of the group was accepted */
+  unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */
+  uint64_t next[FARO_COLLECTORS_MAX]; /* a joiner's: the portion that is expected of each collector */
 };
 
 faro_status faro_spool_sqlite_open(faro_spool *spool, const faro_spool_params *params,
                                    faro_error *error) FARO_WARN_UNUSED;
 
+/* Reports in the portions of the open batch. */
+#define FARO_SPOOL_PORTIONS_HELD                                                                             \
+  "SELECT coalesce(sum(count), 0) FROM portions WHERE number = (SELECT number FROM meta)"
+
 /* Runs a query that gives one number. */
 faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value,
                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Moves the joined batch, or what was collected, to the outbox; `now` is the next one. Call it in a
+ * transaction. */
+faro_status faro_spool_put_out(faro_spool *spool, uint64_t size, const unsigned char *payload, size_t length,
+                               bool unfolded, faro_error *error) FARO_WARN_UNUSED;
 
 /* Loads who is in the open batch. */
 faro_status faro_spool_load_members(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;

@@ -1,6 +1,7 @@
 /* spool_open: opens or creates the file of a spool, loads the roster of clients, and restores the
  * open batch. */
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,13 @@ static const faro_database_migration steps[] = {
      "INSERT INTO open SELECT number, hash, used, sequence, mark FROM meta, old; DROP TABLE old",
      NULL},
     /* 4: campaigns in phases. */
-    {"CREATE TABLE plans(version INTEGER PRIMARY KEY, document BLOB)", NULL}};
+    {"CREATE TABLE plans(version INTEGER PRIMARY KEY, document BLOB)", NULL},
+    /* 5: shufflers with collectors. `collector` is -1 in a joiner's file. */
+    {"ALTER TABLE meta ADD COLUMN collectors INTEGER DEFAULT 0;"
+     "ALTER TABLE meta ADD COLUMN collector INTEGER DEFAULT 0;"
+     "CREATE TABLE portions(collector INTEGER, number INTEGER, count INTEGER, mark BLOB, body BLOB, "
+     "PRIMARY KEY(collector, number))",
+     NULL}};
 
 static const faro_database_kind kind = {.of = "a role that collects reports",
                                         .id = 0x66615301,
@@ -51,7 +58,12 @@ static const char *const text_of[SQLS] = {
     [ENTER_OUTBOX] = "INSERT INTO outbox VALUES(?, ?, ?)",
     [FIRST_OUTBOX] = "SELECT number, count, body FROM outbox ORDER BY number LIMIT 1",
     [DROP_OUTBOX] = "DELETE FROM outbox WHERE number = ?",
-    [ENTER_PLAN] = "INSERT INTO plans VALUES(?, ?)"};
+    [ENTER_PLAN] = "INSERT INTO plans VALUES(?, ?)",
+    [ENTER_PORTION] = "INSERT INTO portions VALUES(?, ?, ?, ?, ?)",
+    [FIND_PORTION] = "SELECT mark FROM portions WHERE collector = ? AND number = ?",
+    [OPEN_PORTIONS] = "SELECT count, body FROM portions WHERE number = ? ORDER BY collector",
+    [EMPTY_PORTIONS] = "UPDATE portions SET body = zeroblob(0) WHERE number = ?",
+    [DROP_PORTIONS] = "DELETE FROM portions WHERE number < ?"};
 
 /* Reports in the open batch. */
 static const char HELD[] = "SELECT coalesce(sum(used), 0) FROM open WHERE batch = (SELECT number FROM meta)";
@@ -66,26 +78,46 @@ static void measure(faro_spool *s) {
   if (c->params.level == FARO_LEVEL_USER) s->most = c->params.contributions > 0 ? c->params.contributions : 1;
 }
 
-/* `row` is a row of meta. */
+static int64_t collector_of(const faro_spool_part *part) {
+  return part->joins ? -1 : (int64_t)part->collector;
+}
+
+enum { PART_TEXT = 40 };
+static const char *part_name(int64_t collectors, int64_t collector, char out[static PART_TEXT]) {
+  if (collectors == 0) snprintf(out, PART_TEXT, "a shuffler without collectors");
+  else if (collector < 0) snprintf(out, PART_TEXT, "a joiner of %lld collectors", (long long)collectors);
+  else snprintf(out, PART_TEXT, "collector %lld of %lld", (long long)collector, (long long)collectors);
+  return out;
+}
+
+/* `row` is a row of meta: campaign, shuffler, collectors, collector. */
 static faro_status check_owner(sqlite3_stmt *row, const char *path, const faro_campaign *campaign,
-                               size_t shuffler, faro_error *error) {
-  if (sqlite3_column_bytes(row, 0) == FARO_DIGEST_BYTES &&
-      memcmp(sqlite3_column_blob(row, 0), campaign->digest, FARO_DIGEST_BYTES) == 0 &&
-      sqlite3_column_int64(row, 1) == (int64_t)shuffler)
-    return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "%s belongs to another campaign or shuffler", faro_path_end(path));
+                               size_t shuffler, const faro_spool_part *part, faro_error *error) {
+  char there[PART_TEXT], here[PART_TEXT];
+  const int64_t collectors = sqlite3_column_int64(row, 2), collector = sqlite3_column_int64(row, 3);
+  if (sqlite3_column_bytes(row, 0) != FARO_DIGEST_BYTES ||
+      memcmp(sqlite3_column_blob(row, 0), campaign->digest, FARO_DIGEST_BYTES) != 0 ||
+      sqlite3_column_int64(row, 1) != (int64_t)shuffler)
+    return faro_fail(error, FARO_INVALID, "%s belongs to another campaign or shuffler", faro_path_end(path));
+  if (collectors == (int64_t)part->collectors && collector == collector_of(part)) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "%s is the state of %s, and the settings are those of %s: what a collector holds, and how "
+                   "many there are, cannot change within a campaign",
+                   faro_path_end(path), part_name(collectors, collector, there),
+                   part_name((int64_t)part->collectors, collector_of(part), here));
 }
 
 faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
-                             faro_error *error) {
+                             const faro_spool_part *part, faro_error *error) {
   faro_database *database = NULL;
   sqlite3_stmt *find = NULL;
   bool row = false;
   faro_status status = faro_database_open(&database, path, &kind, FARO_READ_ONLY, error);
   if (status == FARO_OK)
-    status = faro_database_prepare(database, "SELECT campaign, shuffler FROM meta", &find, error);
+    status = faro_database_prepare(database, "SELECT campaign, shuffler, collectors, collector FROM meta",
+                                   &find, error);
   if (status == FARO_OK) status = faro_database_step(database, find, &row, error, "");
-  if (status == FARO_OK && row) status = check_owner(find, path, campaign, shuffler, error);
+  if (status == FARO_OK && row) status = check_owner(find, path, campaign, shuffler, part, error);
   faro_database_close(database);
   return status;
 }
@@ -99,10 +131,11 @@ static faro_status claim_file(faro_spool *s, const char *path, bool known, faro_
   sqlite3_stmt *find = NULL;
   sqlite3_stmt *enter = NULL;
   bool row = false;
-  faro_status status =
-      faro_database_prepare(s->database, "SELECT campaign, shuffler, number, key FROM meta", &find, error);
+  faro_status status = faro_database_prepare(
+      s->database, "SELECT campaign, shuffler, collectors, collector, number, key FROM meta", &find, error);
   if (status == FARO_OK)
-    status = faro_database_prepare(s->database, "INSERT INTO meta VALUES(0, ?, ?, 0, ?)", &enter, error);
+    status =
+        faro_database_prepare(s->database, "INSERT INTO meta VALUES(0, ?, ?, 0, ?, ?, ?)", &enter, error);
   if (status == FARO_OK) status = faro_database_step(s->database, find, &row, error, "");
   if (status != FARO_OK) return status;
   if (!row && known)
@@ -114,13 +147,14 @@ static faro_status claim_file(faro_spool *s, const char *path, bool known, faro_
   if (!row) {
     faro_database_reset(find);
     randombytes_buf(s->now.key, sizeof s->now.key);
-    return faro_database_do(s->database, enter, error, "bib", s->campaign->digest, (size_t)FARO_DIGEST_BYTES,
-                            (int64_t)s->shuffler, (const void *)s->now.key, sizeof s->now.key);
+    return faro_database_do(s->database, enter, error, "bibii", s->campaign->digest,
+                            (size_t)FARO_DIGEST_BYTES, (int64_t)s->shuffler, (const void *)s->now.key,
+                            sizeof s->now.key, (int64_t)s->part.collectors, collector_of(&s->part));
   }
-  const bool keyed = sqlite3_column_bytes(find, 3) == SPOOL_KEY_BYTES;
-  status = check_owner(find, path, s->campaign, s->shuffler, error);
-  s->now.number = (uint64_t)sqlite3_column_int64(find, 2);
-  if (keyed) memcpy(s->now.key, sqlite3_column_blob(find, 3), SPOOL_KEY_BYTES);
+  const bool keyed = sqlite3_column_bytes(find, 5) == SPOOL_KEY_BYTES;
+  status = check_owner(find, path, s->campaign, s->shuffler, &s->part, error);
+  s->now.number = (uint64_t)sqlite3_column_int64(find, 4);
+  if (keyed) memcpy(s->now.key, sqlite3_column_blob(find, 5), SPOOL_KEY_BYTES);
   faro_database_reset(find);
   if (status == FARO_OK && !keyed)
     return faro_fail(error, FARO_INVALID, "%s: its key is missing", faro_path_end(path));
@@ -198,6 +232,25 @@ static faro_status load_plans(faro_spool *s, const faro_spool_params *params, fa
                    (unsigned long long)newest);
 }
 
+/* A joiner's: which portion of each collector comes next. */
+static faro_status load_portions(faro_spool *s, faro_error *error) {
+  sqlite3_stmt *all = NULL;
+  bool row = true;
+  faro_status status = faro_spool_ask(s, FARO_SPOOL_PORTIONS_HELD, &s->now.held, error);
+  if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
+  if (status == FARO_OK)
+    status = faro_database_prepare(
+        s->database, "SELECT collector, max(number) + 1 FROM portions GROUP BY collector", &all, error);
+  while (status == FARO_OK && row) {
+    status = faro_database_next(s->database, all, &row, error);
+    const uint64_t collector = row ? (uint64_t)sqlite3_column_int64(all, 0) : 0;
+    if (status == FARO_OK && row && collector < FARO_COLLECTORS_MAX)
+      s->next[collector] = (uint64_t)sqlite3_column_int64(all, 1);
+  }
+  sqlite3_finalize(all);
+  return status;
+}
+
 /* Adds rows of hash, number of reports and last sequence number. */
 static faro_status load_counts(faro_spool *s, faro_counts *counts, const char *query, faro_error *error) {
   sqlite3_stmt *all = NULL;
@@ -227,7 +280,7 @@ faro_status faro_spool_load_members(faro_spool *s, faro_error *error) {
 
 static faro_status load_clients(faro_spool *s, faro_error *error) {
   const size_t clients = faro_roster_count(s->roster);
-  const uint64_t size = faro_campaign_size(s->campaign, s->shuffler, s->now.number);
+  const uint64_t size = faro_spool_size(s, s->now.number);
   faro_status status = faro_counts_create(&s->clients, clients, error);
   if (status == FARO_OK)
     status = faro_counts_create(&s->members, size < clients ? (size_t)size : clients, error);
@@ -245,6 +298,7 @@ faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *param
   for (size_t i = 0; status == FARO_OK && i < SQLS; i++)
     status = faro_database_prepare(s->database, text_of[i], &s->sql[i], error);
   if (status == FARO_OK) status = load_plans(s, params, error);
+  if (status == FARO_OK && s->part.joins) return load_portions(s, error);
   if (status == FARO_OK) status = load_clients(s, error);
   if (status == FARO_OK) status = faro_spool_ask(s, HELD, &s->now.held, error);
   if (status == FARO_OK) status = faro_spool_ask(s, "SELECT count(*) FROM outbox", &s->now.waiting, error);
@@ -263,13 +317,15 @@ faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
   s->kind = &faro_spool_sqlite;
   s->campaign = params->campaign;
   s->shuffler = params->shuffler;
+  s->part = params->part;
   measure(s);
   s->ones = calloc(s->entries + 1, 8);
   s->ones_before = calloc(s->entries + 1, 8);
   faro_status status = FARO_OK;
   if (!s->ones || !s->ones_before) status = faro_fail(error, FARO_MEMORY, "cannot allocate the totals");
   if (status == FARO_OK) status = faro_secure_open(&s->secure, error);
-  if (status == FARO_OK) status = faro_roster_open(&s->roster, params->tokens, error);
+  if (status == FARO_OK && !s->part.joins)
+    status = faro_roster_open(&s->roster, params->tokens, s->part.collectors, s->part.collector, error);
   if (status == FARO_OK) status = s->kind->open(s, params, error);
   if (status == FARO_OK) *spool = s;
   else faro_spool_close(s);

@@ -11,7 +11,7 @@
 
 #include "support/support.h"
 #include "choice/choice.h"
-#include "wire/wire.h"
+#include "wire/portion.h"
 
 static faro_sign_key analyzer, shuffler;
 static faro_seal_key seal;
@@ -903,6 +903,71 @@ static void test_client__out_of_memory_is_said_and_nothing_leaks(void **state) {
   free(campaign.text);
 }
 
+/* Collectors. */
+
+static document list_of(const faro_campaign *c, size_t shuffler_index, size_t count, const char *format,
+                        const faro_sign_key *key) {
+  static faro_collectors list;
+  document out = {0};
+  list = (faro_collectors){.shuffler = (uint32_t)shuffler_index, .count = count};
+  memcpy(list.campaign, c->digest, FARO_DIGEST_BYTES);
+  for (size_t i = 0; i < count; i++)
+    snprintf(list.collector[i].url, sizeof list.collector[i].url, format, (int)i);
+  assert_ok(faro_collectors_write(&list, key, &out.text, &out.length, error));
+  return out;
+}
+
+static faro_status give_list(faro_client *client, document list, const char **message) {
+  static faro_error refused;
+  refused = (faro_error){0};
+  const faro_status status = faro_client_collectors(client, 0, list.text, list.length, &refused);
+  free(list.text);
+  *message = refused.message;
+  return status;
+}
+
+/* The library finds the collector of its token, and believes the shuffler alone. */
+static void test_client__finds_its_collector_by_the_shufflers_list(void **state) {
+  (void)state;
+  static const char here[] = "http://127.0.0.1:820%d", there[] = "http://127.0.0.1:830%d";
+  document first = {0}, second = {0};
+  const faro_campaign c = campaign_of("shuffle-bits", 2, 1, &first);
+  horizon = 3000;
+  const faro_campaign other = campaign_of("shuffle-bits", 2, 1, &second);
+  horizon = 2000;
+  unsigned char part[4096], hash[FARO_HASH_BYTES];
+  const double x[2] = {0.5, 0.5};
+  const char *why = NULL;
+  char expected[64];
+  size_t parts = 0;
+  faro_client *client = joined(&first);
+  give_policy(client, &c, 1);
+  assert_ok(faro_client_report(client, x, 0.5, part, &parts, error));
+  assert_string_equal(faro_client_target(client, 0), "http://127.0.0.1:8001/v1/reports");
+  assert_int_equal(give_list(client, list_of(&c, 0, 4, here, &shuffler), &why), FARO_OK);
+  crypto_generichash(hash, sizeof hash, token, sizeof token, NULL, 0); /* by another way than the code */
+  uint64_t number = 0;
+  for (size_t i = 16; i-- > 8;) number = number << 8 | hash[i];
+  snprintf(expected, sizeof expected, "http://127.0.0.1:820%d/v1/reports", (int)(number % 4));
+  assert_string_equal(faro_client_target(client, 0), expected);
+  /* Not the analyzer's, of another campaign or shuffler, of another length, or where it may not
+   * send. */
+  assert_int_equal(give_list(client, list_of(&c, 0, 4, there, &analyzer), &why), FARO_INVALID);
+  assert_int_equal(give_list(client, list_of(&other, 0, 4, there, &shuffler), &why), FARO_FOREIGN);
+  assert_int_equal(give_list(client, list_of(&c, 1, 4, there, &shuffler), &why), FARO_INVALID);
+  assert_int_equal(give_list(client, list_of(&c, 0, 2, there, &shuffler), &why), FARO_INVALID);
+  assert_non_null(strstr(why, "had 4 collectors, and now lists 2"));
+  assert_int_equal(give_list(client, list_of(&c, 0, 4, "http://far%d.example", &shuffler), &why), FARO_WEAK);
+  assert_string_equal(faro_client_target(client, 0), expected); /* nothing has changed */
+  assert_int_equal(give_list(client, list_of(&c, 0, 4, there, &shuffler), &why), FARO_OK);
+  snprintf(expected, sizeof expected, "http://127.0.0.1:830%d/v1/reports", (int)(number % 4));
+  assert_string_equal(faro_client_target(client, 0), expected); /* addresses may change */
+  assert_int_equal(faro_client_collectors(client, 1, "", 0, NULL), FARO_INVALID);
+  faro_client_close(client);
+  free(first.text);
+  free(second.text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_client__refuses_what_is_below_its_floor),
@@ -923,6 +988,7 @@ int main(void) {
       cmocka_unit_test(test_client__reports_to_shufflers_that_can_still_fill),
       cmocka_unit_test(test_client__keeps_to_its_own_bound_where_nobody_is_trusted),
       cmocka_unit_test(test_client__sends_no_more_reports_than_there_are_batches),
+      cmocka_unit_test(test_client__finds_its_collector_by_the_shufflers_list),
       cmocka_unit_test(test_client__sealed_reports_look_random),
       cmocka_unit_test(test_client__nothing_is_allocated_in_a_report_or_choice),
       cmocka_unit_test(test_client__out_of_memory_is_said_and_nothing_leaks),

@@ -218,6 +218,8 @@ static void test_queue__one_report_for_each_policy(void **state) {
 }
 
 static const char stale[] = "{\"error\": \"the policy of the report is not one of the open batch\"}";
+static const char elsewhere[] =
+    "{\"error\": \"the token belongs to another collector of this shuffler: to collector 1 of 2, from 0\"}";
 static const char twice[] = "{\"error\": \"this client is in the open batch already\"}";
 static const char whole[] = "{\"error\": \"the body must be one or more whole reports of this campaign\"}";
 static const char replay[] = "{\"error\": \"the sequence number was used before\"}";
@@ -646,6 +648,10 @@ static void test_reply__every_answer_has_a_meaning(void **state) {
       {408, "", 0, 1, {FARO_REPLY_AGAIN}, {0}},
       {429, "", 0, 1, {FARO_REPLY_AGAIN}, {0}},
       {302, "", 0, 1, {FARO_REPLY_AGAIN}, {0}},
+      /* another collector's client: the same bytes, to another address */
+      {200, "\13", 1, 1, {FARO_REPLY_AGAIN}, {FARO_REFUSAL_ELSEWHERE}},
+      {421, elsewhere, sizeof elsewhere - 1, 1, {FARO_REPLY_AGAIN}, {FARO_REFUSAL_ELSEWHERE}},
+      {421, "", 0, 1, {FARO_REPLY_AGAIN}, {0}},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     faro_reply replies[3];

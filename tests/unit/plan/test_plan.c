@@ -222,6 +222,7 @@ static void test_advice__does_not_depend_on_threads(void **state) {
  * below. */
 static void test_advice__sees_no_learning_where_there_is_none(void **state) {
   (void)state;
+  check_test();
   const faro_problem hopeless = {.users = 300,
                                  .dimension = 10,
                                  .arms = 20,

@@ -150,6 +150,7 @@ static void test_delta__given_the_clones_does_not_grow_with_them(void **state) {
 /* Medium sizes, where clones are gathered into blocks. */
 static void test_delta__blocks_cost_little(void **state) {
   (void)state;
+  check_test();
   const struct {
     int n;
     double epsilon0, delta;

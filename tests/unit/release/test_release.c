@@ -290,6 +290,7 @@ static double kairouz(double e, double d, int k, double epsilon) {
  * moves. */
 static void test_gaussian__is_what_the_claim_rests_on(void **state) {
   (void)state;
+  check_test();
   faro_contribution form[3];
   assert_ok(faro_contribution_init(&form[0], D, 1, 0, 1, error));
   assert_ok(faro_contribution_gram(&form[1], D, 0.5, error));
@@ -1050,6 +1051,7 @@ static void check_published_bits(size_t s, double n, double epsilon, double delt
 
 static void test_paper__published_bits_are_right_and_enough(void **state) {
   (void)state;
+  check_test();
   const size_t counts[] = {1, 2, 7, 60};
   for (size_t i = 0; i < 4; i++)
     for (double n = 20; n < 1e5; n *= 12)
@@ -1260,6 +1262,7 @@ static void test_local__bits_of_one_user(void **state) {
  * are refused. */
 static void test_tables__are_refused_where_rounding_might_count(void **state) {
   (void)state;
+  check_test();
   faro_secure_rng *secure = NULL;
   assert_ok(faro_secure_open(&secure, error));
   const struct {

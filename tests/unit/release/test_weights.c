@@ -285,6 +285,7 @@ static void place(const faro_release *r, uint64_t noise, const double *z, const 
 /* x and y in one dimension: z has two entries, so that everything can be enumerated. */
 static void test_bits__enumeration_keeps_the_claim(void **state) {
   (void)state;
+  check_test();
   const double x[] = {-1, -0.6, 0.3, 1};
   const double y[] = {0, 1};
   for (double epsilon = 0.5; epsilon < 5; epsilon *= 3)
@@ -450,6 +451,7 @@ static bool amplified_holds(double mu, double users, faro_budget each) {
  * for users who return; the noise of the largest batch for all. */
 static void test_growing__amplified_gaussians_keep_the_claim(void **state) {
   (void)state;
+  check_test();
   for (uint64_t contributions = 1; contributions <= 5; contributions += 2) {
     faro_release *r = make_growing("shuffle-gaussian", contributions);
     const faro_budget each = faro_composed_share(r);

@@ -112,6 +112,7 @@ static void test_claim__clients_counted_on_data_prove_nothing(void **state) {
  * randomizer the accountant says what follows from it. */
 static void test_local_epsilon__is_met_and_epsilon_follows(void **state) {
   (void)state;
+  check_test();
   const char *const iid = "{name: linear-iid, dimension: 3}";
   for (double target = 0.5; target < 3; target *= 2) {
     char algorithm[120];

@@ -257,6 +257,7 @@ static void test_run__progress_and_stops_within_an_instance(void **state) {
 
 static void test_run__resumes_where_it_stopped(void **state) {
   (void)state;
+  check_test();
   char path[] = "/tmp/faro-test-XXXXXX";
   assert_true(mkdtemp(path) != NULL);
   char journal[64];

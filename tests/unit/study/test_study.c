@@ -562,6 +562,7 @@ static void test_budget__of_bits_is_kept(void **state) {
 /* zCDP by thirds, recomputed. */
 static void test_paper__noise_is_that_of_the_thirds(void **state) {
   (void)state;
+  check_test();
   faro_sim_open(&stream, 7, 0, FARO_ROLE_USER);
   faro_study_params p = usual;
   p.calibration = FARO_CALIBRATION_PAPER;

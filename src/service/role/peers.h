@@ -1,7 +1,8 @@
 /* peers: what the analyzer has heard of its shufflers, and whether that fits to what it holds
- * itself. A shuffler greets every few seconds (wire.h, service/shuffler/watch.h). */
-#ifndef FARO_SERVICE_ANALYZER_PEERS_H
-#define FARO_SERVICE_ANALYZER_PEERS_H
+ * itself. A shuffler greets every few seconds (wire.h, service/shuffler/watch.h). A joiner hears of
+ * its collectors by the same means. */
+#ifndef FARO_SERVICE_ROLE_PEERS_H
+#define FARO_SERVICE_ROLE_PEERS_H
 
 #include <jansson.h>
 
@@ -16,16 +17,24 @@ typedef struct faro_peer {
   bool greeted, differs; /* it has greeted; what it said cannot fit to what is here */
 } faro_peer;
 
-/* Everything but `count`, `start` and `epoch` is guarded by the mutex. */
+/* Who looks at whom, for messages, and the reasons for being unwell that it sets. */
+typedef struct faro_peers_words {
+  const char *peer, *self, *state; /* "shuffler", "analyzer", "database" */
+  faro_ill silent, differs;
+} faro_peers_words;
+extern const faro_peers_words faro_peers_shufflers, faro_peers_collectors;
+
+/* Everything but `words`, `count`, `start` and `epoch` is guarded by the mutex. */
 typedef struct faro_peers {
   pthread_mutex_t mutex;
+  const faro_peers_words *words;
   size_t count;
   double start;   /* on faro_clock */
   uint64_t epoch; /* of this analyzer; set before the first greeting */
   faro_peer peer[FARO_SHUFFLERS_MAX];
 } faro_peers;
 
-void faro_peers_init(faro_peers *peers, size_t count, double now);
+void faro_peers_init(faro_peers *peers, const faro_peers_words *words, size_t count, double now);
 void faro_peers_clear(faro_peers *peers);
 
 /* The batch `next` is expected of a shuffler now; if it is another one than before, because one has

@@ -1,5 +1,5 @@
 /* peers: see the header. */
-#include "service/analyzer/peers.h"
+#include "service/role/peers.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,8 +8,13 @@
 
 static const double PATIENCE = 20; /* seconds; a shuffler greets every five */
 
-void faro_peers_init(faro_peers *p, size_t count, double now) {
-  *p = (faro_peers){.count = count, .start = now};
+const faro_peers_words faro_peers_shufflers = {"shuffler", "analyzer", "database", FARO_ILL_SILENT,
+                                               FARO_ILL_DIFFERS};
+const faro_peers_words faro_peers_collectors = {"collector", "joiner", "state", FARO_ILL_COLLECTOR,
+                                                FARO_ILL_COLLECTION};
+
+void faro_peers_init(faro_peers *p, const faro_peers_words *words, size_t count, double now) {
+  *p = (faro_peers){.words = words, .count = count, .start = now};
   pthread_mutex_init(&p->mutex, NULL);
 }
 
@@ -71,25 +76,28 @@ static void say_silent(const faro_peers *p, size_t i, double now, faro_text *out
   const char *comma = out->length > 0 ? "; " : "";
   if (silence(p, peer, now) <= PATIENCE) return;
   if (peer->heard > 0)
-    faro_text_add(out, "%sshuffler %zu does not answer, for %.0f s now", comma, i, now - peer->heard);
-  else faro_text_add(out, "%sshuffler %zu has not been heard of since the analyzer was started", comma, i);
+    faro_text_add(out, "%s%s %zu does not answer, for %.0f s now", comma, p->words->peer, i,
+                  now - peer->heard);
+  else
+    faro_text_add(out, "%s%s %zu has not been heard of since the %s was started", comma, p->words->peer, i,
+                  p->words->self);
 }
 
 static void say_differs(const faro_peers *p, size_t i, faro_text *out) {
   const faro_peer *peer = &p->peer[i];
   const char *comma = out->length > 0 ? "; " : "";
   if (!peer->differs) return;
-  if (!peer->last.same) faro_text_add(out, "%sshuffler %zu holds another campaign", comma, i);
+  if (!peer->last.same) faro_text_add(out, "%s%s %zu holds another campaign", comma, p->words->peer, i);
   else if (peer->last.first > peer->next)
     faro_text_add(out,
-                  "%sshuffler %zu has handed over %" PRIu64 " batches, but only %" PRIu64
-                  " are here: an old copy of the database was restored",
-                  comma, i, peer->last.first, peer->next);
+                  "%s%s %zu has handed over %" PRIu64 " batches, but only %" PRIu64
+                  " are here: an old copy of the %s was restored",
+                  comma, p->words->peer, i, peer->last.first, peer->next, p->words->state);
   else
     faro_text_add(out,
-                  "%s%" PRIu64 " batches of shuffler %zu are here, but it collects batch %" PRIu64
+                  "%s%" PRIu64 " batches of %s %zu are here, but it collects batch %" PRIu64
                   ": an old copy of its state was restored",
-                  comma, peer->next, i, peer->last.open);
+                  comma, peer->next, p->words->peer, i, peer->last.open);
 }
 
 void faro_peers_check(faro_peers *p, bool finished, double now, faro_health *health) {
@@ -101,8 +109,8 @@ void faro_peers_check(faro_peers *p, bool finished, double now, faro_health *hea
     say_differs(p, i, &differs);
   }
   pthread_mutex_unlock(&p->mutex);
-  faro_health_set(health, FARO_ILL_SILENT, silent.data);
-  faro_health_set(health, FARO_ILL_DIFFERS, differs.data);
+  faro_health_set(health, p->words->silent, silent.data);
+  faro_health_set(health, p->words->differs, differs.data);
   faro_text_clear(&silent);
   faro_text_clear(&differs);
 }
