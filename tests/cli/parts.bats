@@ -55,6 +55,27 @@ refused() {
   refused "$T/bad.yaml" "key must be the collector's own"
 }
 
+# The examples, with different keys in place of their placeholders.
+@test "parts: the examples in deploy/ are read" {
+  local file n=0 line
+  "$FARO" keys tokens --count 2 --out "$T/c"
+  "$FARO" keys sign --out "$T/own"
+  for file in joiner-0 collector-0-0; do
+    while IFS= read -r line; do
+      if [[ $line =~ 0{64} ]]; then
+        n=$((n + 1))
+        "$FARO" keys sign --out "$T/key-$n" >/dev/null
+        line=${line/${BASH_REMATCH[0]}/$(key "$T/key-$n.public")}
+      fi
+      echo "$line"
+    done <"deploy/$file.yaml" |
+      sed -e "s|^key: /etc.*|key: $T/own.secret|; s|^\(admin-\)\?tokens: .*|\1tokens: $T/c.hashes|" \
+        -e "s|/var/lib/[^ ]*/|$T/|; /^certificate/d; /^private-key/d; s|^listen: 0.0.0.0|listen: 127.0.0.1|" >"$T/$file.yaml"
+    rm -f "$T"/key-*
+    faro 0 shuffler --check-config --config "$T/$file.yaml"
+  done
+}
+
 @test "parts: a client asks the shuffler for its collector, and reports there" {
   local port=()
   parts

@@ -77,7 +77,8 @@ def check_names(p):
 def check_ports(p):
     container, service = p.pod["containers"][0], p.one("Service")["spec"]
     ports = {x["name"]: x["containerPort"] for x in container["ports"]}
-    p.check(list(ports.values()) == [p.port], "the container's port is not the one of its settings")
+    admin = int(p.settings["admin-listen"].rpartition(":")[2])
+    p.check(ports == {"https": p.port, "admin": admin}, "the container's ports are not those of its settings")
     p.check([(x["port"], ports.get(x["targetPort"])) for x in service["ports"]] == [(p.port, p.port)], "the Service has other ports")
     p.check(service["externalTrafficPolicy"] == "Local", "the role must see the addresses of clients")
     p.check(service["publishNotReadyAddresses"] is True, "an unwell role must be reachable")

@@ -1,5 +1,6 @@
-/* A shuffler in n parts without processes, and once with them: what its collectors hand over is, when
- * it is joined, what one shuffler would have sent; nothing leaves before; nothing counts twice. */
+/* A shuffler in n parts without processes, and once with them: what its collectors hand over is,
+ * when it is joined, what one shuffler would have sent; nothing leaves before; nothing counts
+ * twice. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sodium.h>
@@ -137,7 +138,7 @@ static faro_joined hand_over(const world *w, size_t i) {
   return joined;
 }
 
-/* The same reports for one shuffler and for its collectors, in another order: their portions fill. */
+/* The same reports for one shuffler and for its collectors: their portions fill. */
 static void fill(const world *w, uint64_t number) {
   const uint64_t size = faro_campaign_size(&w->campaign, 0, number);
   uint64_t left[FARO_COLLECTORS_MAX], sum = 0;

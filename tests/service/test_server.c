@@ -739,11 +739,11 @@ static void test_http__large_bodies_have_more_time(void **state) {
 }
 
 /* A server with a key pair that was made for these tests only and is trusted nowhere else. The key
- * is copied, because files in a checkout do not have mode 600. */
+ * is copied, because files in a checkout do not have mode 600. Other settings stay as they are. */
 static void begin_with_tls(world *w, faro_http_settings *settings) {
-  *settings = (faro_http_settings){.listen = "127.0.0.1:0",
-                                   .certificate = "tests/service/tls/certificate.pem",
-                                   .private_key = "/tmp/faro-tls-XXXXXX"};
+  strcpy(settings->listen, "127.0.0.1:0");
+  strcpy(settings->certificate, "tests/service/tls/certificate.pem");
+  strcpy(settings->private_key, "/tmp/faro-tls-XXXXXX");
   const int copy = mkstemp(settings->private_key);
   char *key = NULL;
   size_t length = 0;
@@ -789,7 +789,7 @@ static faro_status asked_by(const world *w, const char *authority) {
 static void test_http__speaks_tls_to_those_who_trust_its_certificate(void **state) {
   (void)state;
   world w;
-  faro_http_settings settings;
+  faro_http_settings settings = {0};
   begin_with_tls(&w, &settings);
   assert_int_equal(asked_by(&w, settings.certificate), FARO_OK);
   assert_int_equal(asked_by(&w, NULL), FARO_SYSTEM);
@@ -874,7 +874,7 @@ static void test_http__resumes_sessions_of_tls(void **state) {
   (void)state;
   static const char *const versions[] = {"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-VERS-ALL:+VERS-TLS1.2"};
   world w, other;
-  faro_http_settings settings;
+  faro_http_settings settings = {0};
   gnutls_certificate_credentials_t any;
   assert_int_equal(gnutls_certificate_allocate_credentials(&any), 0);
   begin_with_tls(&w, &settings);
@@ -889,6 +889,73 @@ static void test_http__resumes_sessions_of_tls(void **state) {
   }
   gnutls_certificate_free_credentials(any);
   end(&other);
+  end(&w);
+}
+
+/* Sends the greeting of a handshake, and does not go on with it. */
+static void shake_half(int on, gnutls_certificate_credentials_t with) {
+  gnutls_session_t session;
+  assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT | GNUTLS_NONBLOCK), 0);
+  assert_int_equal(gnutls_set_default_priority(session), 0);
+  assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, with), 0);
+  gnutls_transport_set_int(session, on);
+  assert_int_equal(fcntl(on, F_SETFL, O_NONBLOCK), 0);
+  assert_true(gnutls_handshake(session) < 0);
+  gnutls_deinit(session);
+}
+
+/* As without TLS: connections without a handshake, with the first bytes of one, and with half of
+ * one. No timeout ends them. The next request is answered; it is asked again if it was ended. */
+static void test_http__silent_connections_over_tls_keep_nobody_out(void **state) {
+  (void)state;
+  enum { SILENT = 60 };
+  world w;
+  char url[96];
+  int to[SILENT];
+  faro_sender *sender = NULL;
+  faro_sent sent = {0};
+  faro_http_settings settings = {.connections = 16, .timeout = 600};
+  gnutls_certificate_credentials_t any;
+  assert_int_equal(gnutls_certificate_allocate_credentials(&any), 0);
+  begin_with_tls(&w, &settings);
+  for (size_t i = 0; i < SILENT; i++) {
+    to[i] = connect_to(&w);
+    if (i % 3 == 1) say(to[i], "\x16\x03\x01");
+    if (i % 3 == 2) shake_half(to[i], any);
+  }
+  snprintf(url, sizeof url, "%s/version", w.url);
+  const faro_sender_params how = {.authority = settings.certificate, .timeout = 20};
+  assert_ok(faro_sender_create(&sender, &how, error));
+  faro_error ended = {0};
+  faro_status status = FARO_SYSTEM;
+  for (int tries = 0; status != FARO_OK && tries < 15; tries++)
+    status = faro_send_get(sender, url, &sent, &ended);
+  assert_int_equal(status, FARO_OK);
+  assert_int_equal(sent.status, 200);
+  await_metric(&w, "faro_http_connections_ended_total{reason=\"room\"}", SILENT - 16);
+  for (size_t i = 0; i < SILENT; i++) close(to[i]);
+  faro_sender_destroy(sender);
+  gnutls_certificate_free_credentials(any);
+  end(&w);
+}
+
+/* One that never begins a handshake is ended soon; one that has begun may take its time. */
+static void test_http__a_handshake_must_begin_soon(void **state) {
+  (void)state;
+  world w;
+  char byte = 0;
+  faro_http_settings settings = {.timeout = 600};
+  begin_with_tls(&w, &settings);
+  const int slow = connect_to(&w);
+  say(slow, "\x16\x03\x01");
+  const int silent = connect_to(&w);
+  struct pollfd waits = {.fd = silent, .events = POLLIN};
+  assert_int_equal(poll(&waits, 1, LONG), 1);
+  assert_true(recv(silent, &byte, 1, 0) <= 0);
+  assert_true(recv(slow, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN);
+  await_metric(&w, "faro_http_connections_ended_total{reason=\"late\"}", 1);
+  close(silent);
+  close(slow);
   end(&w);
 }
 
@@ -913,7 +980,7 @@ static const char *const speaks[] = {"NORMAL:-VERS-ALL:+VERS-TLS1.3", "NORMAL:-V
 static void test_http__serves_no_old_tls(void **state) {
   (void)state;
   world w;
-  faro_http_settings settings;
+  faro_http_settings settings = {0};
   gnutls_certificate_credentials_t any;
   assert_int_equal(gnutls_certificate_allocate_credentials(&any), 0);
   begin_with_tls(&w, &settings);
@@ -1024,7 +1091,7 @@ static void test_http__an_authority_stands_instead_of_the_systems(void **state) 
   (void)state;
   enum { CANNOT = 77 };
   world w;
-  faro_http_settings settings;
+  faro_http_settings settings = {0};
   begin_with_tls(&w, &settings);
   const pid_t child = fork();
   assert_true(child >= 0);
@@ -1441,6 +1508,8 @@ int main(void) {
       cmocka_unit_test(test_http__an_authority_stands_instead_of_the_systems),
       cmocka_unit_test(test_http__takes_a_new_certificate),
       cmocka_unit_test(test_http__resumes_sessions_of_tls),
+      cmocka_unit_test(test_http__silent_connections_over_tls_keep_nobody_out),
+      cmocka_unit_test(test_http__a_handshake_must_begin_soon),
       cmocka_unit_test(test_http__serves_no_old_tls),
       cmocka_unit_test(test_sender__sends_over_no_old_tls),
       cmocka_unit_test(test_http__says_what_is_allowed_and_answers_heads),
