@@ -9,6 +9,7 @@
 #include "service/host/host.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
+#include "wire/split.h"
 
 typedef struct request {
   const char *config;
@@ -78,8 +79,14 @@ static void print_noise(const faro_campaign *c, const faro_release *release) {
          : even   ? "a batch's sum"
                   : "a published sum",
          phases ? 0.5 : c->contribution.entry);
-  printf("influence: a malicious client changes an entry by at most %.4g per batch, %.2g times that noise\n",
-         influence, influence / noise);
+  if (faro_campaign_is_split(c))
+    printf("influence: counts are split, so no single report can be checked: a malicious client can move an "
+           "entry of a batch's sum anywhere, up to %.4g, %.2g times that noise\n",
+           influence * (double)c->params.batch, influence * (double)c->params.batch / noise);
+  else
+    printf(
+        "influence: a malicious client changes an entry by at most %.4g per batch, %.2g times that noise\n",
+        influence, influence / noise);
 }
 
 static void print_report(const faro_campaign *c) {
@@ -89,6 +96,9 @@ static void print_report(const faro_campaign *c) {
   if (c->encoding[0].grid > 0)
     printf("; an entry is a sum of %" PRIu64 " bits and %" PRIu64 " bits of noise%s", c->encoding[0].grid,
            c->encoding[0].bits, grows(c) ? " in the first batch" : "");
+  if (faro_campaign_is_split(c))
+    printf("; counts are split modulo 2^%u, and %d of the bytes are for the adder", c->share_bits,
+           FARO_BOX_BYTES);
   printf("\n");
 }
 

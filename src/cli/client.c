@@ -290,6 +290,17 @@ static void show_shufflers(const faro_client *client) {
   }
 }
 
+/* Who holds the second share of split counts. */
+static void show_adders(const faro_campaign *c) {
+  char print[FARO_FINGERPRINT_SIZE];
+  char digits[2 * FARO_KEY_BYTES + 1];
+  for (size_t i = 0; i < c->adders; i++)
+    printf("adder:     key %s; counts are split between it and its shuffler, which sees none\n"
+           "           %s\n",
+           faro_fingerprint(c->adder[i].key, print),
+           sodium_bin2hex(digits, sizeof digits, c->adder[i].key, FARO_KEY_BYTES));
+}
+
 static void show_queue(const session *s) {
   const faro_queue_counts c = faro_queue_count(s->queue);
   printf("waiting:   %zu report%s to deliver, %zu choice%s without a reward\n", c.waiting,
@@ -344,6 +355,7 @@ static void show(const session *s) {
     printf("contexts:  %zu features, length at most %g; at most %" PRIu64 " arms\n",
            c->contribution.dimension, c->contribution.norm, c->arms);
   show_shufflers(s->client);
+  show_adders(c);
   if (faro_client_moved(s->client) > 0)
     printf("moved:     %" PRIu64 " times; the analyzer is at %s\n", faro_client_moved(s->client),
            c->analyzer);

@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/verify.h"
 #include "trial/demo_run.h"
+#include "wire/split.h"
 
 typedef struct request {
   faro_demo_params demo;          /* trial.shufflers 0, trial.batch 0: not given */
@@ -61,6 +62,9 @@ static const faro_field options[] = {
     {"collectors", FARO_FIELD_COUNT, TRIAL(collectors), .least = 1, .most = FARO_COLLECTORS_MAX, .value = "N",
      .help = "collectors of each shuffler, whose own process joins their portions; by default a shuffler is "
              "one process"},
+    {"split", FARO_FIELD_FLAG, TRIAL(split),
+     .help = "split counts between each shuffler and an adder, so that no party sees those of one client; "
+             "shuffle-bits and concurrent-bits only"},
     {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
      .help = "epsilon of the claim; 1 by default"},
     {"delta", FARO_FIELD_REAL, TRIAL(delta), .least = 1e-15, .most = 0.999, .value = "D",
@@ -271,11 +275,11 @@ static void began(void *context, const faro_trial *trial) {
   const request *r = context;
   const faro_campaign *c = &trial->campaign;
   char url[FARO_URL_MAX + 1];
-  printf("%" PRIu64 " clients, %s behind %s, batches of %" PRIu64, trial->params.clients, c->learner,
-         c->release->name, c->params.batch);
+  printf("%" PRIu64 " clients, %s behind %s%s, batches of %" PRIu64, trial->params.clients, c->learner,
+         c->release->name, faro_campaign_is_split(c) ? " with split counts" : "", c->params.batch);
   if (c->params.growth > 1 || faro_campaign_in_phases(c) || faro_campaign_in_rounds(c))
     printf(" to %" PRIu64, faro_campaign_largest(c));
-  printf("; %zu process%s\nfiles in %s\n", trial->roles, trial->roles == 1 ? "" : "es",
+  printf("; %zu process%s\nfiles in %s\n", trial->processes, trial->processes == 1 ? "" : "es",
          trial->params.directory);
   char pair[FARO_PAIR_SIZE];
   printf("claim: %s, %s level%s; trust %s; %s\n", faro_pair_above(c->claim.epsilon, c->claim.delta, pair),
@@ -302,7 +306,7 @@ static void hold(void *context, const faro_trial *trial) {
   char name[24], url[FARO_URL_MAX + 1];
   const bool terminal = isatty(STDIN_FILENO);
   printf("\n");
-  for (size_t role = 0; role < trial->roles; role++)
+  for (size_t role = 0; role < trial->processes; role++)
     printf("%s: %s\n", faro_trial_role(trial, role, name), faro_trial_url(trial, role, "", url));
   printf("running until %s\n", terminal ? "Enter or Ctrl-C" : "the end of the input, SIGINT or SIGTERM");
   fflush(stdout);

@@ -20,6 +20,7 @@
 #include "explore/explore.h"
 #include "wire/move.h"
 #include "wire/portion.h"
+#include "wire/split.h"
 
 #define REPORTS "/v1/reports"
 #define HONEST_DEFAULT 0.95 /* one client in twenty may work with the analyzer */
@@ -846,7 +847,8 @@ bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms) {
                                .norm = c->contribution.norm,
                                .low = c->centre + c->contribution.low,
                                .high = c->centre + c->contribution.high,
-                               .shufflers = c->shufflers};
+                               .shufflers = c->shufflers,
+                               .split = faro_campaign_is_split(c)};
   faro_campaign_total(c, &terms->total_epsilon, &terms->total_delta);
   return true;
 }

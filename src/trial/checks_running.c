@@ -316,7 +316,7 @@ void faro_check_refusals(faro_checks *list, const faro_trial *trial, const faro_
 /* No core file can ever hold a report. */
 void faro_check_processes(faro_checks *list, const faro_trial *trial) {
   bool passed = true;
-  for (size_t role = 0; role < trial->roles; role++) {
+  for (size_t role = 0; role < trial->processes; role++) {
     char path[64], line[256];
     bool off = false;
     snprintf(path, sizeof path, "/proc/%d/limits", (int)trial->child[role].pid);
@@ -326,6 +326,6 @@ void faro_check_processes(faro_checks *list, const faro_trial *trial) {
     if (file) fclose(file);
     passed = passed && off;
   }
-  faro_checks_add(list, 'i', "no role can leave a core file", passed, "%zu process%s", trial->roles,
-                  trial->roles == 1 ? "" : "es");
+  faro_checks_add(list, 'i', "no role can leave a core file", passed, "%zu process%s", trial->processes,
+                  trial->processes == 1 ? "" : "es");
 }

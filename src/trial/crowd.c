@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "client/many.h"
 #include "service/client/client_send.h"
+#include "wire/split.h"
 
 typedef struct person {
   uint64_t sequence;
@@ -80,6 +81,8 @@ struct faro_crowd {
   size_t body_count, body_room, body_size;
   faro_patterns *secrets;
   unsigned char *old;
+  unsigned char *share; /* scratch: the shares of a split report */
+  uint64_t *mask;
   size_t old_of; /* the client that sent it */
   bool old_set, old_stale;
   faro_error broken;
@@ -340,6 +343,19 @@ static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) 
   } else if (who == crowd->old_of) crowd->old_stale = true;
 }
 
+/* Adds the counts of a split report to `ones`: what shuffler and adder see together. */
+static void reveal(faro_crowd *crowd, const faro_wire_report *report, uint64_t *ones) {
+  const faro_campaign *c = &crowd->trial->campaign;
+  memset(crowd->share, 0, 8 * crowd->entries);
+  memset(crowd->mask, 0, crowd->entries * sizeof *crowd->mask);
+  faro_split_add(c, report->body, crowd->share);
+  if (faro_share_add(c, &crowd->trial->adder[report->shuffler], report->body + faro_split_packed(c),
+                     crowd->mask, &crowd->broken) != FARO_OK)
+    return;
+  for (size_t i = 0; i < crowd->entries; i++)
+    ones[i] += (faro_load64(crowd->share + 8 * i) + crowd->mask[i]) & (UINT64_MAX >> (64 - c->share_bits));
+}
+
 static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame, unsigned char answer) {
   const faro_wire_report report = faro_wire_report_head(frame);
   for (int all = 0; all < 2; all++) crowd->tally[all ? 0 : report.version].answers[answer]++;
@@ -351,6 +367,7 @@ static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame
   count *c = count_of(crowd, report.shuffler, report.version);
   c->parts++;
   if (crowd->form != FARO_WIRE_BITS) keep_body(crowd, report.version, report.body);
+  else if (faro_campaign_is_split(&crowd->trial->campaign)) reveal(crowd, &report, c->ones);
   else
     for (size_t i = 0; i < crowd->entries; i++) c->ones[i] += faro_load32(report.body + 4 * i);
 }
@@ -612,7 +629,10 @@ static faro_status hold(faro_crowd *crowd, faro_error *error) {
   crowd->counts = calloc(crowd->versions * crowd->shufflers, sizeof *crowd->counts);
   crowd->workers = calloc(crowd->params.threads, sizeof *crowd->workers);
   crowd->old = malloc(crowd->part_size);
-  bool held = crowd->people && crowd->place && crowd->tally && crowd->counts && crowd->workers && crowd->old;
+  crowd->share = malloc(8 * crowd->entries);
+  crowd->mask = calloc(crowd->entries, sizeof *crowd->mask);
+  bool held = crowd->people && crowd->place && crowd->tally && crowd->counts && crowd->workers &&
+              crowd->old && crowd->share && crowd->mask;
   for (size_t i = 0; held && i < crowd->versions * crowd->shufflers; i++)
     held = (crowd->counts[i].ones = calloc(crowd->entries, sizeof(uint64_t))) != NULL;
   if (!held) return faro_fail(error, FARO_MEMORY, "out of memory");
@@ -688,6 +708,8 @@ void faro_crowd_destroy(faro_crowd *crowd) {
   free(crowd->move);
   free(crowd->policy);
   free(crowd->old);
+  free(crowd->share);
+  free(crowd->mask);
   pthread_cond_destroy(&crowd->changed);
   pthread_mutex_destroy(&crowd->lock);
   pthread_mutex_destroy(&crowd->world_lock);

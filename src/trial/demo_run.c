@@ -243,16 +243,16 @@ static faro_status play_phases(demo *d, faro_error *error) {
 static void stop_roles(demo *d) {
   bool clean = true;
   char found[100] = "";
-  for (size_t role = d->trial.roles; role-- > 0;) {
+  for (size_t role = d->trial.processes; role-- > 0;) {
     char name[24];
     const int status = faro_child_end(&d->trial.child[role], SIGTERM, 30);
     clean = clean && status == 0;
     if (status != 0)
       snprintf(found, sizeof found, "; %s with %d", faro_trial_role(&d->trial, role, name), status);
   }
-  for (size_t role = 0; role < d->trial.roles; role++) faro_relay_stop(d->trial.relay[role]);
-  faro_checks_add(d->list, 'j', "all processes ended when asked to", clean, "%zu process%s%s", d->trial.roles,
-                  d->trial.roles == 1 ? "" : "es", found);
+  for (size_t role = 0; role < d->trial.processes; role++) faro_relay_stop(d->trial.relay[role]);
+  faro_checks_add(d->list, 'j', "all processes ended when asked to", clean, "%zu process%s%s",
+                  d->trial.processes, d->trial.processes == 1 ? "" : "es", found);
 }
 
 static faro_status check_after(demo *d, faro_error *error) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trial/capture.h"
+#include "wire/split.h"
 
 typedef struct heard {
   faro_batch batch;
@@ -124,13 +125,25 @@ uint64_t faro_record_smallest(const faro_record *record) {
   return least;
 }
 
+/* The totals of a batch, as the analyzer reads them. */
+static faro_status read_totals(const faro_record *record, const faro_batch *batch, int64_t *totals,
+                               faro_error *error) {
+  const faro_campaign *c = &record->trial->campaign;
+  if (faro_campaign_is_split(c)) return faro_split_join(c, batch, &record->trial->seal, totals, error);
+  for (size_t i = 0; i < c->entries; i++) totals[i] = (int64_t)faro_load64(batch->body + 8 * i);
+  return FARO_OK;
+}
+
 void faro_record_totals(const faro_record *record, size_t shuffler, uint64_t from, uint64_t to,
                         uint64_t *ones) {
   const size_t entries = faro_wire_report_entries(&record->trial->campaign);
-  for (uint64_t n = from; n < to; n++) {
+  int64_t *totals = malloc(entries * sizeof *totals);
+  for (uint64_t n = from; totals && n < to; n++) {
     const faro_batch *batch = faro_record_batch(record, shuffler, n);
-    for (size_t i = 0; batch && i < entries; i++) ones[i] += faro_load64(batch->body + 8 * i);
+    if (batch && read_totals(record, batch, totals, NULL) == FARO_OK)
+      for (size_t i = 0; i < entries; i++) ones[i] += (uint64_t)totals[i];
   }
+  free(totals);
 }
 
 /* Replaying. */
@@ -153,7 +166,8 @@ static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
     if (!b)
       return faro_fail(error, FARO_INVALID, "batch %llu of shuffler %zu is missing",
                        (unsigned long long)(batch / unit), s);
-    for (size_t i = 0; i < p->entries; i++) p->messages[s * p->entries + i] = faro_load64(b->body + 8 * i);
+    const faro_status status = read_totals(p->record, b, (int64_t *)p->messages + s * p->entries, error);
+    if (status != FARO_OK) return status;
   }
   return faro_learning_apply(p->learning, p->messages, due, error);
 }

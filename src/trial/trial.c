@@ -22,6 +22,7 @@
 const char *faro_trial_role(const faro_trial *trial, size_t role, char name[static 24]) {
   const unsigned shuffler = (unsigned)faro_trial_shuffler_of(trial, role);
   if (role == 0) snprintf(name, 24, "analyzer");
+  else if (role >= trial->roles) snprintf(name, 24, "adder-%u", (unsigned)(role - trial->roles));
   else if (!faro_trial_is_collector(trial, role)) snprintf(name, 24, "shuffler-%u", shuffler);
   else
     snprintf(name, 24, "collector-%u-%u", shuffler,
@@ -29,10 +30,13 @@ const char *faro_trial_role(const faro_trial *trial, size_t role, char name[stat
   return name;
 }
 
-bool faro_trial_is_collector(const faro_trial *trial, size_t role) { return role > trial->shufflers; }
+bool faro_trial_is_collector(const faro_trial *trial, size_t role) {
+  return role > trial->shufflers && role < trial->roles;
+}
 
 size_t faro_trial_shuffler_of(const faro_trial *trial, size_t role) {
   if (role == 0) return 0;
+  if (role >= trial->roles) return role - trial->roles; /* an adder */
   return faro_trial_is_collector(trial, role) ? (role - 1 - trial->shufflers) / trial->params.collectors
                                               : role - 1;
 }
@@ -81,18 +85,24 @@ static faro_status save_key(const faro_trial *trial, size_t role, const faro_sig
   return status;
 }
 
-static faro_status make_keys(faro_trial *trial, faro_error *error) {
+static faro_status make_seal(const faro_trial *trial, size_t role, faro_seal_key *key, faro_error *error) {
   char path[FARO_TRIAL_PATH];
+  const faro_status status = faro_seal_key_make(key, error);
+  if (status != FARO_OK) return status;
+  return faro_key_save(faro_trial_file(trial, role, ".seal.secret", path), FARO_SEAL_SECRET, key->secret,
+                       FARO_KEY_BYTES, error);
+}
+
+static faro_status make_keys(faro_trial *trial, faro_error *error) {
   faro_status status = faro_sign_key_make(&trial->sign, error);
   if (status == FARO_OK) status = save_key(trial, 0, &trial->sign, error);
-  if (status == FARO_OK) status = faro_seal_key_make(&trial->seal, error);
-  if (status == FARO_OK)
-    status = faro_key_save(faro_trial_file(trial, 0, ".seal.secret", path), FARO_SEAL_SECRET,
-                           trial->seal.secret, FARO_KEY_BYTES, error);
-  for (size_t role = 1; role < trial->roles && status == FARO_OK; role++) {
+  if (status == FARO_OK) status = make_seal(trial, 0, &trial->seal, error);
+  for (size_t role = 1; role < trial->processes && status == FARO_OK; role++) {
     faro_sign_key key;
     status = faro_sign_key_make(&key, error);
     if (status == FARO_OK) status = save_key(trial, role, &key, error);
+    if (status == FARO_OK && role >= trial->roles)
+      status = make_seal(trial, role, &trial->adder[role - trial->roles], error);
     sodium_memzero(&key, sizeof key);
   }
   return status;
@@ -111,7 +121,7 @@ static faro_status make_tokens(faro_trial *trial, faro_error *error) {
 /* Ports first, then relays to them. Settings name the relays, so everything passes one. */
 static faro_status make_relays(faro_trial *trial, faro_error *error) {
   faro_status status = FARO_OK;
-  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++) {
+  for (size_t role = 0; role < trial->processes && status == FARO_OK; role++) {
     status = faro_port_hold(&trial->port[role], &trial->hold[role], error);
     if (status == FARO_OK)
       status = faro_relay_open(&trial->relay[role], trial->port[role], trial->params.keep, error);
@@ -169,10 +179,15 @@ static size_t shufflers_of(const faro_trial_params *params) {
  * of the campaign's, clients take turns over all of them. */
 static faro_status check_roles(const faro_trial *trial, faro_error *error) {
   const faro_trial_params *p = &trial->params;
-  if (!faro_release_kind_find(p->release) || trial->roles > FARO_TRIAL_ROLES)
+  if (!faro_release_kind_find(p->release) || trial->processes > FARO_TRIAL_ROLES)
     return faro_fail(error, FARO_INVALID,
                      "the release must be deployable, with at most %d processes (got %s, %zu)",
-                     FARO_TRIAL_ROLES, p->release, trial->roles);
+                     FARO_TRIAL_ROLES, p->release, trial->processes);
+  if (p->split && (p->collectors > 0 || trial->shufflers == 0))
+    return faro_fail(error, FARO_INVALID,
+                     "split needs a release with shufflers, none of them in parts: only counts can be split "
+                     "(got %s, %llu collectors)",
+                     p->release, (unsigned long long)p->collectors);
   if (p->collectors > 0 && trial->shufflers == 0)
     return faro_fail(error, FARO_INVALID, "collectors need a release with shufflers (got %s)", p->release);
   if (p->collectors > 0 && trial->shufflers > 1 && p->batch % p->collectors != 0)
@@ -185,6 +200,7 @@ faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params
   const size_t shufflers = shufflers_of(params);
   *trial = (faro_trial){
       .params = *params, .shufflers = shufflers, .roles = 1 + shufflers * (1 + params->collectors)};
+  trial->processes = trial->roles + (params->split ? shufflers : 0);
   for (size_t role = 0; role < FARO_TRIAL_ROLES; role++) trial->hold[role] = -1;
   faro_status checked = check_roles(trial, error);
   if (checked != FARO_OK) return checked;
@@ -193,7 +209,7 @@ faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params
   faro_status status = make_relays(trial, error);
   if (status == FARO_OK) status = make_keys(trial, error);
   if (status == FARO_OK) status = make_tokens(trial, error);
-  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
+  for (size_t role = 0; role < trial->processes && status == FARO_OK; role++)
     status = faro_trial_write_settings(trial, role, error);
   if (status == FARO_OK) status = check_campaign(trial, error);
   if (status != FARO_OK) faro_trial_destroy(trial);
@@ -201,7 +217,7 @@ faro_status faro_trial_create(faro_trial *trial, const faro_trial_params *params
 }
 
 void faro_trial_destroy(faro_trial *trial) {
-  for (size_t role = trial->roles; role-- > 0;) {
+  for (size_t role = trial->processes; role-- > 0;) {
     (void)faro_child_end(&trial->child[role], SIGTERM, 10);
     faro_relay_close(trial->relay[role]);
     if (trial->hold[role] >= 0) close(trial->hold[role]);
@@ -276,8 +292,11 @@ static faro_status learn_campaign(faro_trial *trial, faro_error *error) {
 
 faro_status faro_trial_launch(faro_trial *trial, size_t role, faro_error *error) {
   char config[FARO_TRIAL_PATH], log[FARO_TRIAL_PATH];
-  const char *const argv[] = {trial->params.command, role == 0 ? "analyzer" : "shuffler", "--config",
-                              faro_trial_file(trial, role, ".yaml", config), NULL};
+  const char *const argv[] = {trial->params.command,
+                              role == 0             ? "analyzer"
+                              : role < trial->roles ? "shuffler"
+                                                    : "adder",
+                              "--config", faro_trial_file(trial, role, ".yaml", config), NULL};
   return faro_child_start(&trial->child[role], argv, faro_trial_file(trial, role, ".log", log), error);
 }
 
@@ -290,7 +309,7 @@ faro_status faro_trial_start(faro_trial *trial, size_t role, faro_error *error) 
 
 faro_status faro_trial_start_all(faro_trial *trial, faro_error *error) {
   faro_status status = FARO_OK;
-  for (size_t role = 0; role < trial->roles && status == FARO_OK; role++)
+  for (size_t role = 0; role < trial->processes && status == FARO_OK; role++)
     status = faro_trial_start(trial, role, error);
   return status;
 }

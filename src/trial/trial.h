@@ -23,6 +23,7 @@ typedef struct faro_trial_params {
   uint64_t largest;                 /* batch, if they grow; 0: no bound */
   uint64_t shufflers;               /* concurrent-bits only */
   uint64_t collectors;              /* of each shuffler; 0: it is one process */
+  bool split;                       /* counts are split: every shuffler has an adder */
   uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
   uint64_t wait;                    /* batches that a choice may wait; 0: for ever */
   double epsilon, delta, honest;
@@ -43,16 +44,18 @@ typedef struct faro_trial_params {
 enum { FARO_TRIAL_PATH = 1024, FARO_TRIAL_ROLES = 1 + 2 * FARO_SHUFFLERS_MAX, FARO_TRIAL_KEYS = 4 };
 
 /* Role 0 is the analyzer, role 1 + i is shuffler i, or its joiner. Then come the collectors of each
- * shuffler. */
+ * shuffler and, from role `roles` on, the adders, if counts are split. */
 typedef struct faro_trial {
   faro_trial_params params;
   size_t roles, shufflers;
+  size_t processes; /* roles, and adders */
   uint16_t port[FARO_TRIAL_ROLES];
   int hold[FARO_TRIAL_ROLES]; /* of the ports; -1: none */
   faro_child child[FARO_TRIAL_ROLES];
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;
   faro_seal_key seal;
+  faro_seal_key adder[FARO_SHUFFLERS_MAX]; /* sealing keys of the adders */
   /* What a shuffler has signed for its newest address and key, in hexadecimal; empty: they are
    * those of the campaign. */
   char consent[FARO_TRIAL_ROLES][2 * FARO_SIGNATURE_BYTES + 1];

@@ -34,6 +34,18 @@ static faro_status add_shuffler(const faro_trial *trial, size_t role, faro_text 
   return FARO_OK;
 }
 
+static faro_status add_adder(const faro_trial *trial, size_t role, faro_text *out, faro_error *error) {
+  unsigned char key[FARO_KEY_BYTES];
+  char path[FARO_TRIAL_PATH], hex[2 * FARO_KEY_BYTES + 1];
+  const faro_status status = faro_key_load(faro_trial_file(trial, role, ".sign.public", path),
+                                           FARO_SIGN_PUBLIC, key, sizeof key, error);
+  if (status != FARO_OK) return status;
+  faro_text_add(out, "  - key: %s\n", faro_hex_write(key, sizeof key, hex));
+  faro_text_add(out, "    seal: %s\n",
+                faro_hex_write(trial->adder[role - trial->roles].public_key, FARO_KEY_BYTES, hex));
+  return FARO_OK;
+}
+
 static void add_phases(const faro_trial_params *p, faro_text *out) {
   faro_text_add(out, "  features: %s/features\n", p->directory);
   if (p->largest) faro_text_add(out, "  largest: %" PRIu64 "\n", p->largest);
@@ -76,6 +88,9 @@ static faro_status analyzer(const faro_trial *trial, faro_text *out, faro_error 
   faro_status status = FARO_OK;
   for (size_t role = 1; role <= trial->shufflers && status == FARO_OK; role++)
     status = add_shuffler(trial, role, out, error);
+  if (trial->processes > trial->roles) faro_text_add(out, "adders:\n");
+  for (size_t role = trial->roles; role < trial->processes && status == FARO_OK; role++)
+    status = add_adder(trial, role, out, error);
   return status;
 }
 
@@ -101,6 +116,7 @@ static faro_status collector(const faro_trial *trial, size_t role, faro_text *ou
   return status;
 }
 
+/* A shuffler, a collector or an adder. */
 static faro_status shuffler(const faro_trial *trial, size_t role, faro_text *out, faro_error *error) {
   char hex[2 * FARO_KEY_BYTES + 1];
   const bool joins = trial->params.collectors > 0 && !faro_trial_is_collector(trial, role);
@@ -109,6 +125,11 @@ static faro_status shuffler(const faro_trial *trial, size_t role, faro_text *out
                 sodium_bin2hex(hex, sizeof hex, trial->sign.public_key, FARO_KEY_BYTES));
   add_file(trial, role, "state", ".db", out);
   add_file(trial, role, "key", ".sign.secret", out);
+  if (role >= trial->roles) {
+    add_file(trial, role, "seal", ".seal.secret", out);
+    return FARO_OK;
+  }
+  if (trial->processes > trial->roles) add_address(trial, trial->roles + role - 1, "adder", out);
   if (!joins) faro_text_add(out, "tokens: %s/tokens.hashes\n", trial->params.directory);
   return trial->params.collectors > 0 ? collector(trial, role, out, error) : FARO_OK;
 }

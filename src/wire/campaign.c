@@ -17,6 +17,7 @@
  *    "features": [x, ...],                                         of all arms, in phases
  *    "rounds": {"link": "logistic", "bound": S, "fits": k},        linear and zeros without rounds
  *    "terms": [{"size": n}, ...],                                  in rounds
+ *    "adders": [{"key": "<hex>", "seal": "<hex>"}, ...],          version 4: counts are split
  *    "before": [{"campaign": "<hex>", "epsilon": e, "delta": q}, ...]}   only if there are any
  *
  * A reader makes the release from the parameters, so it gets the claim from its own accountant. The
@@ -31,14 +32,17 @@
 #include "field/reader.h"
 #include "release/schedule.h"
 #include "wire/document.h"
+#include "wire/split.h"
 
 /* Campaigns of version 2 are still read, because they last for months. They have no key `wait`, and
- * their choices may wait for ever; and they have no phases. */
-static const char word[] = "faro-campaign-3";
-static const char word_2[] = "faro-campaign-2";
+ * their choices may wait for ever; and they have no phases. Version 4 has adders; campaigns without
+ * are written in version 3. */
+static const char *const formats[] = {
+    [2] = "faro-campaign-2", [3] = "faro-campaign-3", [4] = "faro-campaign-4"};
 
-/* FIELDS_ADDED by version 3; FIELDS_BEFORE are the last ones of the table. */
-enum { ARMS_MAX = 1000000, FIELDS_ADDED = 11, FIELDS_BEFORE = 4 };
+/* The table of fields ends with FIELDS_ADDED by version 3, FIELDS_ADDERS of version 4, and
+ * FIELDS_BEFORE, which may be left out. */
+enum { ARMS_MAX = 1000000, FIELDS_ADDED = 11, FIELDS_ADDERS = 3, FIELDS_BEFORE = 4 };
 #define BOUND_MAX 1e6 /* for norms and rewards */
 
 /* a + b, rounded up: what the sum lost (Knuth's two-sum) decides. */
@@ -221,10 +225,14 @@ static faro_status check_bounds(const faro_campaign *c, faro_error *error) {
 }
 
 /* Refuses the few points for which every seal would be the same. */
-static faro_status check_seal(const faro_campaign *c, faro_error *error) {
+static bool can_seal(const unsigned char key[static FARO_KEY_BYTES]) {
   unsigned char box[FARO_SEAL_BYTES + 1];
+  return crypto_box_seal(box, (const unsigned char *)"", 0, key) == 0;
+}
+
+static faro_status check_seal(const faro_campaign *c, faro_error *error) {
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
-  if (crypto_box_seal(box, (const unsigned char *)"", 0, c->seal) == 0) return FARO_OK;
+  if (can_seal(c->seal)) return FARO_OK;
   return faro_fail(error, FARO_INVALID, "analyzer.seal is not a valid sealing key");
 }
 
@@ -246,7 +254,52 @@ static faro_status check_parties(const faro_campaign *c, const unsigned char sig
     if (memcmp(c->shuffler[i].key, signer, FARO_KEY_BYTES) == 0)
       return faro_fail(error, FARO_INVALID,
                        "key of shuffler %zu is the analyzer's own: a shuffler must be another party", i);
+  for (size_t i = 0; i < c->adders; i++)
+    if (memcmp(c->adder[i].key, signer, FARO_KEY_BYTES) == 0)
+      return faro_fail(error, FARO_INVALID,
+                       "key of adder %zu is the analyzer's own: an adder must be another party", i);
   return FARO_OK;
+}
+
+/* An adder has keys of its own: one party with both shares sees the counts. */
+static faro_status check_adder(const faro_campaign *c, size_t index, faro_error *error) {
+  const faro_campaign_adder *a = &c->adder[index];
+  if (crypto_core_ed25519_is_valid_point(a->key) != 1)
+    return faro_fail(error, FARO_INVALID,
+                     "key of adder %zu is not a public signing key; use the one that `faro keys show` prints",
+                     index);
+  if (!can_seal(a->seal))
+    return faro_fail(error, FARO_INVALID, "seal of adder %zu is not a valid sealing key", index);
+  if (memcmp(a->seal, c->seal, FARO_KEY_BYTES) == 0)
+    return faro_fail(error, FARO_INVALID,
+                     "seal of adder %zu is the analyzer's own: an adder must be another party", index);
+  for (size_t i = 0; i < c->shufflers; i++)
+    if (memcmp(a->key, c->shuffler[i].key, FARO_KEY_BYTES) == 0)
+      return faro_fail(error, FARO_INVALID,
+                       "key of adder %zu is that of shuffler %zu: an adder must be another party", index, i);
+  for (size_t i = 0; i < index; i++)
+    if (memcmp(a->key, c->adder[i].key, FARO_KEY_BYTES) == 0 ||
+        memcmp(a->seal, c->adder[i].seal, FARO_KEY_BYTES) == 0)
+      return faro_fail(error, FARO_INVALID, "adder %zu has a key of adder %zu: each must have its own", index,
+                       i);
+  return FARO_OK;
+}
+
+/* Only counts can be split, and an adder knows the sizes of batches from the campaign alone. */
+static faro_status check_adders(const faro_campaign *c, faro_error *error) {
+  faro_status status = FARO_OK;
+  if (c->adders == 0) return FARO_OK;
+  if (faro_campaign_form(c) != FARO_WIRE_BITS)
+    return faro_fail(error, FARO_INVALID,
+                     "adders must be none for %s: only counts can be split (shuffle-bits, concurrent-bits)",
+                     c->release->name);
+  if (faro_campaign_in_phases(c))
+    return faro_fail(error, FARO_INVALID, "adders must be none in a campaign in phases");
+  if (c->adders != c->shufflers)
+    return faro_fail(error, FARO_INVALID, "adders must be %zu, one for each shuffler (got %zu)", c->shufflers,
+                     c->adders);
+  for (size_t i = 0; status == FARO_OK && i < c->adders; i++) status = check_adder(c, i, error);
+  return status;
 }
 
 faro_status faro_campaign_check_places(const faro_campaign *campaign,
@@ -260,6 +313,7 @@ faro_status faro_campaign_check_places(const faro_campaign *campaign,
       if (memcmp(c->shuffler[i].key, c->shuffler[j].key, FARO_KEY_BYTES) == 0)
         status = faro_fail(error, FARO_INVALID, "key of shuffler %zu is that of shuffler %zu too", i, j);
   }
+  if (status == FARO_OK) status = check_adders(c, error);
   return status == FARO_OK ? check_parties(c, signer, error) : status;
 }
 
@@ -368,6 +422,7 @@ static faro_status check_values(const faro_campaign *c, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "shufflers must be at most %d (got %zu)", FARO_SHUFFLERS_MAX,
                      c->shufflers);
   for (size_t i = 0; status == FARO_OK && i < c->shufflers; i++) status = check_shuffler(c, i, error);
+  if (status == FARO_OK) status = check_adders(c, error);
   if (status != FARO_OK) return status;
   if (c->arms < 1 || c->arms > ARMS_MAX)
     return faro_fail(error, FARO_INVALID, "learner.arms must be 1 .. %d (got %llu)", ARMS_MAX,
@@ -455,11 +510,13 @@ static faro_status derive_encoding(faro_campaign *c, faro_release *release, faro
   return status;
 }
 
-/* A batch of sealed reports goes through memory, disk and network in one piece. */
+/* A batch of sealed reports goes through memory, disk and network in one piece; and so do the boxes
+ * of split counts. */
 static faro_status check_size(const faro_campaign *c, faro_error *error) {
-  const uint64_t body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
-  const uint64_t largest = faro_campaign_largest(c);
-  if (faro_campaign_form(c) == FARO_WIRE_BITS || largest <= FARO_BATCH_MAX / body) return FARO_OK;
+  const bool split = faro_campaign_is_split(c);
+  const uint64_t body = split ? FARO_BOX_BYTES : faro_wire_report_size(c) - FARO_REPORT_HEAD;
+  const uint64_t largest = c->shufflers > 1 ? c->encoding[c->encodings - 1].size : faro_campaign_largest(c);
+  if ((faro_campaign_form(c) == FARO_WIRE_BITS && !split) || largest <= FARO_BATCH_MAX / body) return FARO_OK;
   return faro_fail(
       error, FARO_INVALID,
       "%s must be at most %llu for %s in %zu dimensions, where a report has %llu bytes (got %llu)",
@@ -611,6 +668,7 @@ static faro_status account(faro_campaign *c, faro_claim *own, faro_error *error)
   }
   faro_release_destroy(release);
   faro_secure_close(secure);
+  c->share_bits = status == FARO_OK && faro_campaign_is_split(c) ? faro_split_width(c) : 0;
   return status;
 }
 
@@ -700,6 +758,17 @@ static void add_phases(faro_text *json, const faro_campaign *c) {
   faro_text_add(json, "]");
 }
 
+static void add_adders(faro_text *json, const faro_campaign *c) {
+  char digits[2 * FARO_KEY_BYTES + 1];
+  if (c->adders == 0) return;
+  for (size_t i = 0; i < c->adders; i++) {
+    add_word(json, i ? "},\n{\"key\":" : ",\n\"adders\":[{\"key\":",
+             faro_hex_write(c->adder[i].key, FARO_KEY_BYTES, digits));
+    add_word(json, ",\"seal\":", faro_hex_write(c->adder[i].seal, FARO_KEY_BYTES, digits));
+  }
+  faro_text_add(json, "}]");
+}
+
 static void add_before(faro_text *json, const faro_campaign *c) {
   char digits[2 * FARO_DIGEST_BYTES + 1];
   if (c->befores == 0) return;
@@ -751,10 +820,11 @@ faro_status faro_campaign_write(faro_campaign *campaign, const faro_sign_key *ke
   add_count(&json, ",\n\"wait\":", made.wait);
   add_phases(&json, &made);
   add_rounds(&json, &made);
+  add_adders(&json, &made);
   add_before(&json, &made);
   faro_text_add(&json, "}\n");
-  made.format = 3;
-  status = faro_document_sign(word, &json, key, made.digest, text, length, error);
+  made.format = made.adders > 0 ? 4 : 3;
+  status = faro_document_sign(formats[made.format], &json, key, made.digest, text, length, error);
   if (status == FARO_OK) *campaign = made;
   return status;
 }
@@ -831,6 +901,9 @@ static const faro_field fields[] = {
     {"rounds.fits", FARO_FIELD_COUNT, AT(rounds.fits), .most = FARO_WIRE_FITS_MAX},
     {"terms", FARO_FIELD_LIST, AT(rounds.terms), .most = FARO_WIRE_TERMS_MAX},
     {"terms[].size", FARO_FIELD_COUNT, EACH(rounds.term[0].size, rounds.term), .least = 1, .most = 0x1p40},
+    {"adders", FARO_FIELD_LIST, AT(adders), .least = 1, .most = FARO_SHUFFLERS_MAX},
+    {"adders[].key", FARO_FIELD_HEX, EACH(adder[0].key, adder)},
+    {"adders[].seal", FARO_FIELD_HEX, EACH(adder[0].seal, adder)},
     {"before", FARO_FIELD_LIST, AT(befores), .least = 1, .most = FARO_BEFORE_MAX},
     {"before[].campaign", FARO_FIELD_HEX, EACH(before[0].campaign, before)},
     {"before[].epsilon", FARO_FIELD_REAL, EACH(before[0].epsilon, before), .least = 0, .most = 1000},
@@ -846,11 +919,16 @@ static void read_features(faro_reader *r, statement *s) {
     faro_read_value(r, element, &entry, &s->c.feature[i]);
 }
 
-/* Rows of the table that a document has: version 2 lacks the last ones, and `before` is left out if
- * there is nothing to say. */
-static size_t rows_of(const faro_tree *tree, unsigned format) {
-  if (format == 2) return FIELDS - FIELDS_BEFORE - FIELDS_ADDED;
-  return faro_tree_member(tree, 0, "before") != 0 ? FIELDS : FIELDS - FIELDS_BEFORE;
+/* Copies the rows of the table that a document has: version 2 lacks the last ones, only version 4
+ * has adders, and `before` is left out if there is nothing to say. */
+static size_t rows_of(const faro_tree *tree, unsigned format, faro_field rows[static FIELDS]) {
+  const size_t old = FIELDS - FIELDS_BEFORE - FIELDS_ADDERS - FIELDS_ADDED;
+  const bool before = format > 2 && faro_tree_member(tree, 0, "before") != 0;
+  size_t count = format == 2 ? old : old + FIELDS_ADDED + (format == 4 ? FIELDS_ADDERS : 0);
+  memcpy(rows, fields, count * sizeof *rows);
+  if (!before) return count;
+  memcpy(rows + count, fields + FIELDS - FIELDS_BEFORE, FIELDS_BEFORE * sizeof *rows);
+  return count + FIELDS_BEFORE;
 }
 
 /* The bounds stay as they are stated, until check_rounds has seen them. */
@@ -865,7 +943,8 @@ static faro_status read_linearised(faro_campaign *c, const faro_contribution *st
 static faro_status read_campaign(const faro_tree *tree, faro_campaign *campaign, faro_error *error) {
   statement s = {.c = *campaign};
   faro_reader r = {.tree = tree, .all = true, .error = error};
-  faro_read_fields(&r, 0, NULL, fields, rows_of(tree, s.c.format), &s);
+  faro_field rows[FIELDS];
+  faro_read_fields(&r, 0, NULL, rows, rows_of(tree, s.c.format, rows), &s);
   if (s.c.format > 2 && faro_reader_end(&r) == FARO_OK) read_features(&r, &s);
   if (faro_reader_end(&r) != FARO_OK) return r.status;
   const faro_contribution bound = s.c.contribution;
@@ -929,14 +1008,21 @@ static faro_status compare_claims(const faro_claim *own, const faro_claim *state
   return faro_claim_meets(own, "the release", stated, "the campaign states", error);
 }
 
+/* What is no campaign is refused as one of version 3. */
+static unsigned format_of(const char *text, size_t length) {
+  for (unsigned format = 2; format <= 4; format++)
+    if (length > strlen(formats[format]) && memcmp(text, formats[format], strlen(formats[format])) == 0)
+      return format;
+  return 3;
+}
+
 faro_status faro_campaign_open(faro_campaign *campaign, const char *text, size_t length,
                                const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
   faro_tree tree = {0};
-  const bool old = length > sizeof word_2 && memcmp(text, word_2, sizeof word_2 - 1) == 0;
-  faro_campaign made = {.format = old ? 2 : 3};
+  faro_campaign made = {.format = format_of(text, length)};
   faro_claim own = {0};
   faro_status status =
-      faro_document_open(old ? word_2 : word, text, length, signer, made.digest, &tree, error);
+      faro_document_open(formats[made.format], text, length, signer, made.digest, &tree, error);
   if (status == FARO_OK) status = read_campaign(&tree, &made, error);
   if (status == FARO_OK) status = check_parties(&made, signer, error);
   faro_tree_clear(&tree);

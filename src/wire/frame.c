@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/abort.h"
-#include "wire/wire.h"
+#include "wire/frame_inner.h"
+#include "wire/split.h"
 
-/* Bytes of a head: its kind, and the first bytes of a digest. */
-enum { MAGIC = 4, TAG = 16, TAG_AT = FARO_REPORT_CAMPAIGN_AT };
+enum { MAGIC = FARO_MAGIC, TAG = FARO_TAG, TAG_AT = FARO_REPORT_CAMPAIGN_AT };
 /* Offsets in the head of a report, and in that of a batch. */
 enum { VERSION_AT = 20, SEQUENCE_AT = 28, SHUFFLER_AT = 36, TOKEN_AT = 40 };
 enum { BATCH_SHUFFLER_AT = 20, BATCH_NUMBER_AT = 24, BATCH_COUNT_AT = 32 };
@@ -28,6 +28,7 @@ static const unsigned char *named(const faro_campaign *c, uint64_t version) {
 }
 
 static size_t body_size(const faro_campaign *c) {
+  if (faro_campaign_is_split(c)) return faro_split_body(c);
   return counts(c) ? 4 * entry_count(c) : sealed_size(c) + FARO_SEAL_BYTES;
 }
 
@@ -61,6 +62,15 @@ static faro_status seal(const faro_campaign *c, const unsigned char *digest, con
   if (crypto_box_seal(body, plain, size, c->seal) == 0) return FARO_OK;
   sodium_memzero(body, size + FARO_SEAL_BYTES);
   return faro_fail(error, FARO_SYSTEM, "libsodium cannot seal"); /* bad keys were refused before */
+}
+
+static faro_status split(const faro_campaign *c, size_t shuffler, const uint64_t *numbers, unsigned char *out,
+                         faro_error *error) {
+  unsigned char seed[FARO_SEED_BYTES];
+  randombytes_buf(seed, sizeof seed);
+  const faro_status status = faro_split_write(c, shuffler, numbers, seed, out + FARO_REPORT_HEAD, error);
+  sodium_memzero(seed, sizeof seed);
+  return status;
 }
 
 void faro_wire_report_restamp(unsigned char *report, uint64_t version, uint64_t sequence,
@@ -104,6 +114,7 @@ faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wir
   memcpy(out + TAG_AT, digest, TAG);
   faro_wire_report_restamp(out, report->version, report->sequence, report->token);
   faro_store32(out + SHUFFLER_AT, report->shuffler);
+  if (faro_campaign_is_split(campaign)) return split(campaign, report->shuffler, numbers, out, error);
   if (!counts(campaign)) return seal(campaign, digest, numbers, out + FARO_REPORT_HEAD, error);
   for (size_t i = 0; i < entry_count(campaign); i++)
     faro_store32(out + FARO_REPORT_HEAD + 4 * i, (uint32_t)numbers[i]);
@@ -133,7 +144,7 @@ faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned 
     return faro_fail(error, FARO_INVALID, "shuffler of a report must be below %zu (got %lu)",
                      faro_campaign_targets(campaign), (unsigned long)read.shuffler);
   const faro_encoding *e = encoding_of(campaign, &read);
-  if (counts(campaign))
+  if (counts(campaign) && !faro_campaign_is_split(campaign))
     for (size_t i = 0; i < entry_count(campaign); i++)
       if (!allowed(e, faro_load32(read.body + 4 * i)))
         return faro_fail(error, FARO_INVALID, "entry %zu of a report must be %lld .. %lld (got %lu)", i,
@@ -178,17 +189,20 @@ faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_se
 
 /* Batches. */
 
-static size_t batch_body(const faro_campaign *c, uint64_t count) {
+size_t faro_batch_body(const faro_campaign *campaign, uint64_t count) {
+  const faro_campaign *c = campaign;
+  if (faro_campaign_is_split(c)) return 8 * entry_count(c) + faro_sum_size(c);
   return counts(c) ? 8 * entry_count(c) : (size_t)count * body_size(c);
 }
 
 size_t faro_batch_size(const faro_campaign *campaign, uint64_t count) {
-  return FARO_BATCH_HEAD + batch_body(campaign, count) + FARO_SIGNATURE_BYTES;
+  return FARO_BATCH_HEAD + faro_batch_body(campaign, count) + FARO_SIGNATURE_BYTES;
 }
 
-static void put_head(const faro_campaign *c, const faro_batch *batch, unsigned char *out) {
-  memcpy(out, batch_magic, MAGIC);
-  memcpy(out + TAG_AT, c->digest, TAG);
+void faro_batch_head_write(const faro_campaign *campaign, const char magic[static FARO_MAGIC],
+                           const faro_batch *batch, unsigned char *out) {
+  memcpy(out, magic, MAGIC);
+  memcpy(out + TAG_AT, campaign->digest, TAG);
   faro_store32(out + BATCH_SHUFFLER_AT, batch->shuffler);
   faro_store64(out + BATCH_NUMBER_AT, batch->number);
   faro_store64(out + BATCH_COUNT_AT, batch->count);
@@ -197,7 +211,7 @@ static void put_head(const faro_campaign *c, const faro_batch *batch, unsigned c
 void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
                       unsigned char *out) {
   const size_t size = faro_batch_size(campaign, batch->count) - FARO_SIGNATURE_BYTES;
-  put_head(campaign, batch, out);
+  faro_batch_head_write(campaign, batch_magic, batch, out);
   memcpy(out + FARO_BATCH_HEAD, batch->body, size - FARO_BATCH_HEAD);
   crypto_sign_detached(out + size, NULL, out, size, key->secret);
 }
@@ -232,15 +246,15 @@ faro_status faro_batch_check_totals(const faro_campaign *c, const faro_batch *ba
   return FARO_OK;
 }
 
-/* Reads FARO_BATCH_HEAD bytes; the caller sets the body. */
-static faro_status read_head(const faro_campaign *c, const unsigned char *bytes, faro_batch *batch,
-                             faro_error *error) {
-  const faro_status status = check_head(c->digest, batch_magic, "a batch", bytes, error);
+faro_status faro_batch_head_read(const faro_campaign *campaign, const char magic[static FARO_MAGIC],
+                                 const char *what, const unsigned char *bytes, faro_batch *batch,
+                                 faro_error *error) {
+  const faro_status status = check_head(campaign->digest, magic, what, bytes, error);
   if (status != FARO_OK) return status;
   *batch = (faro_batch){.shuffler = faro_load32(bytes + BATCH_SHUFFLER_AT),
                         .number = faro_load64(bytes + BATCH_NUMBER_AT),
                         .count = faro_load64(bytes + BATCH_COUNT_AT)};
-  return check_batch(c, batch, error);
+  return check_batch(campaign, batch, error);
 }
 
 faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
@@ -249,7 +263,7 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
   if (length < FARO_BATCH_HEAD)
     return faro_fail(error, FARO_INVALID, "a batch must have %d bytes at least (got %zu)", FARO_BATCH_HEAD,
                      length);
-  faro_status status = read_head(campaign, bytes, &read, error);
+  faro_status status = faro_batch_head_read(campaign, batch_magic, "a batch", bytes, &read, error);
   if (status != FARO_OK) return status;
   read.body = bytes + FARO_BATCH_HEAD;
   const size_t size = faro_batch_size(campaign, read.count);
@@ -259,7 +273,9 @@ faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *
                                   campaign->shuffler[read.shuffler].key) != 0)
     return faro_fail(error, FARO_INVALID, "the signature of a batch is not that of shuffler %lu",
                      (unsigned long)read.shuffler);
-  status = faro_batch_check_totals(campaign, &read, error);
+  status = faro_campaign_is_split(campaign)
+               ? faro_sum_check(campaign, &read, read.body + 8 * entry_count(campaign), error)
+               : faro_batch_check_totals(campaign, &read, error);
   if (status == FARO_OK) *batch = read;
   return status;
 }
@@ -275,7 +291,7 @@ void faro_notice_write(const faro_campaign *campaign, const faro_batch *batch, c
                        char out[static FARO_NOTICE_DIGITS + 1]) {
   unsigned char bytes[FARO_BATCH_HEAD + FARO_SIGNATURE_BYTES];
   unsigned char part[FARO_BATCH_HEAD];
-  put_head(campaign, batch, bytes);
+  faro_batch_head_write(campaign, batch_magic, batch, bytes);
   signed_part(bytes, part);
   crypto_sign_detached(bytes + FARO_BATCH_HEAD, NULL, part, sizeof part, key->secret);
   faro_hex_write(bytes, sizeof bytes, out);
@@ -289,7 +305,7 @@ faro_status faro_notice_read(const faro_campaign *campaign, const char *text, si
   if (!faro_hex_read(text, length, bytes, sizeof bytes))
     return faro_fail(error, FARO_INVALID, "the notice of a batch must be %d hexadecimal digits",
                      FARO_NOTICE_DIGITS);
-  const faro_status status = read_head(campaign, bytes, &read, error);
+  const faro_status status = faro_batch_head_read(campaign, batch_magic, "a batch", bytes, &read, error);
   if (status != FARO_OK) return status;
   signed_part(bytes, part);
   if (crypto_sign_verify_detached(bytes + FARO_BATCH_HEAD, part, sizeof part,

@@ -74,6 +74,13 @@ typedef struct faro_campaign_shuffler {
   unsigned char key[FARO_KEY_BYTES]; /* Ed25519 */
 } faro_campaign_shuffler;
 
+/* The party that holds the second share of split counts (split.h); one for each shuffler. Only its
+ * shuffler talks to it, so clients need no address. */
+typedef struct faro_campaign_adder {
+  unsigned char key[FARO_KEY_BYTES];  /* Ed25519: it signs sums */
+  unsigned char seal[FARO_KEY_BYTES]; /* X25519: clients seal to it */
+} faro_campaign_adder;
+
 /* A setting of the learner's own. */
 typedef struct faro_campaign_setting {
   char name[FARO_ID_MAX + 1];
@@ -126,6 +133,8 @@ typedef struct faro_campaign {
   char analyzer[FARO_URL_MAX + 1];
   size_t shufflers; /* number of processes; 0: reports go to the analyzer */
   faro_campaign_shuffler shuffler[FARO_SHUFFLERS_MAX];
+  size_t adders; /* 0: counts are not split; else one for each shuffler */
+  faro_campaign_adder adder[FARO_SHUFFLERS_MAX];
   /* A choice may be reported until this many batches were released after it; 0: for ever. */
   uint64_t wait;
   /* In phases, `contribution` has the bounds only: batch, the least reports of a batch, and
@@ -136,11 +145,12 @@ typedef struct faro_campaign {
   faro_campaign_rounds rounds; /* then `contribution` is linearised */
   size_t befores;
   faro_campaign_before before[FARO_BEFORE_MAX];
-  unsigned format; /* version of the document: 2, or 3 */
+  unsigned format; /* version of the document: 2, 3, or 4 if counts are split */
   /* What follows from the members above; set by open and write. */
   unsigned char digest[FARO_DIGEST_BYTES]; /* digest of the document */
   uint64_t batches;                        /* M; in phases, the most: see faro_campaign_batches */
   size_t entries;                          /* numbers in a report */
+  unsigned share_bits;                     /* k of split counts (split.h); 0: they are not split */
   size_t encodings;
   /* One for each shuffler if there are several, else one for each change of size, in order. Ask by
    * faro_campaign_encoding. */
@@ -322,7 +332,7 @@ faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size
  *   72  n  body
  *
  * The body:
- *   BITS    the number of ones of each entry, 4 bytes
+ *   BITS    the number of ones of each entry, 4 bytes; if counts are split, see split.h
  *   SEALED  a sealed box (X25519, libsodium) of the whole digest and the entries, 8 bytes each,
  *           two's complement. It contains nothing else: the analyzer gets the boxes of
  *           a batch shuffled and must not be able to tell them apart. The version is for the
@@ -344,8 +354,8 @@ size_t faro_wire_report_entries(const faro_campaign *campaign);
 faro_status faro_wire_report_write(const faro_campaign *campaign, const faro_wire_report *report,
                                    const uint64_t *numbers, unsigned char *out,
                                    faro_error *error) FARO_WARN_UNUSED;
-/* Checks magic, campaign and shuffler, and for BITS the range of every entry, as it is for the
- * report's version. report->body points into `bytes`. */
+/* Checks magic, campaign and shuffler, and for BITS that are not split the range of every entry, as
+ * it is for the report's version. report->body points into `bytes`. */
 faro_status faro_wire_report_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
                                   faro_wire_report *report, faro_error *error) FARO_WARN_UNUSED;
 /* Whether the head names this campaign, or its plan of the report's version; checks nothing else.
@@ -372,7 +382,8 @@ faro_status faro_wire_report_unseal(const faro_campaign *campaign, const faro_se
  *   20  4  shuffler
  *   24  8  number of the batch of this shuffler, from 0
  *   32  8  number of reports in it
- *   40  n  BITS: the total of ones of each entry, 8 bytes. SEALED: the bodies, permuted
+ *   40  n  BITS: the total of ones of each entry, 8 bytes; if they are split: of masked shares, and
+ *          the adder's sum (split.h). SEALED: the bodies, permuted
  *    . 64  Ed25519 signature of the shuffler, over everything before */
 enum { FARO_BATCH_HEAD = 40 };
 
@@ -383,6 +394,7 @@ typedef struct faro_batch {
 } faro_batch;
 
 size_t faro_batch_size(const faro_campaign *campaign, uint64_t count);
+size_t faro_batch_body(const faro_campaign *campaign, uint64_t count); /* bytes of its body */
 void faro_batch_write(const faro_campaign *campaign, const faro_batch *batch, const faro_sign_key *key,
                       unsigned char *out);
 faro_status faro_batch_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,

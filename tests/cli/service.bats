@@ -1013,11 +1013,21 @@ EOF
   has "$output" "3 processes"
 }
 
+@test "demo: split counts, with an adder for each shuffler" {
+  slow_test
+  faro 0 demo --clients 60 --rounds 4 --threads 4 --split --epsilon 4 --post 3
+  not grep -q FAILED <<<"$output"
+  has "$output" "with split counts"
+  has "$output" "3 processes"
+  faro 3 demo --clients 60 --rounds 4 --threads 4 --split --release shuffle-gaussian
+  has "$stderr" "only counts can be split"
+}
+
 @test "deploy: examples are read by the roles that they are for" {
   "$FARO" keys sign --out "$T/s" && "$FARO" keys sign --out "$T/other" && "$FARO" keys seal --out "$T/x" && "$FARO" keys tokens --count 2 --out "$T/c"
   head -1 "$T/c.tokens" >"$T/one.token" && chmod 600 "$T/one.token"
   local file role
-  for file in analyzer shuffler-0 client; do
+  for file in analyzer shuffler-0 adder-0 client; do
     sed -e "s|0\{64\}|$(key "$T/other.public")|" \
       -e "s|^\(sign\): /etc.*|\1: $T/s.secret|; s|^\(key\): /etc.*|\1: $T/s.secret|; s|^seal: .*|seal: $T/x.secret|" \
       -e "s|^\(admin-\)\?tokens: .*|\1tokens: $T/c.hashes|; s|^token: .*|token: $T/one.token|" \
@@ -1031,7 +1041,7 @@ EOF
 @test "deploy: systemd takes the units, and finds little to complain of" {
   command -v systemd-analyze >/dev/null || skip "no systemd-analyze"
   local unit level
-  for unit in faro-analyzer.service faro-shuffler@.service; do
+  for unit in faro-analyzer.service faro-shuffler@.service faro-adder@.service; do
     sed "s|/usr/bin/faro|$FARO|; /^Documentation/d" "deploy/systemd/$unit" >"$T/$unit"
     run systemd-analyze verify "$T/$unit"
     [ "$status" -eq 0 ] || {

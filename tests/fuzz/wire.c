@@ -1,6 +1,7 @@
 /* wire: targets for what strangers send to the service. Documents and batches are signed here, so
  * that the fuzzer is not stopped at the signature; the keys are fixed. What is accepted must come
  * back from a writer as the same bytes. */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -17,12 +18,15 @@
 #include "wire/json.h"
 #include "wire/move.h"
 #include "wire/portion.h"
-#include "wire/wire.h"
+#include "wire/split.h"
 
 static faro_sign_key signer, shuffler;
 static faro_seal_key box;
 static faro_campaign campaigns[2]; /* bits, and sealed */
 static faro_campaign phased;
+static faro_campaign halved; /* counts are split */
+static faro_sign_key adder;
+static faro_seal_key adder_box;
 
 static void must(bool condition) {
   if (!condition) abort();
@@ -75,6 +79,22 @@ static void start_phases(void) {
   free(text);
 }
 
+static void start_split(void) {
+  unsigned char seed[32] = "the same seed for the adder, too";
+  char *text = NULL;
+  size_t length = 0;
+  start();
+  if (faro_campaign_is_split(&halved)) return;
+  crypto_sign_seed_keypair(adder.public_key, adder.secret, seed);
+  crypto_box_seed_keypair(adder_box.public_key, adder_box.secret, seed);
+  halved = campaigns[0];
+  halved.adders = 1;
+  memcpy(halved.adder[0].key, adder.public_key, FARO_KEY_BYTES);
+  memcpy(halved.adder[0].seal, adder_box.public_key, FARO_KEY_BYTES);
+  must(faro_campaign_write(&halved, &signer, &text, &length, NULL) == FARO_OK);
+  free(text);
+}
+
 /* The JSON as a signed document; free() it. */
 static char *sign(const char *word, const uint8_t *data, size_t size, size_t *length) {
   const size_t head = strlen(word) + 1;
@@ -104,7 +124,8 @@ int fuzz_campaign(const uint8_t *data, size_t size) {
   faro_campaign again = {0};
   size_t length = 0;
   must(faro_campaign_open(&c, (const char *)data, size, signer.public_key, NULL) != FARO_OK);
-  char *text = sign("faro-campaign-3", data, size, &length);
+  const bool split = size > 0 && memmem(data, size, "\"adders\"", 8);
+  char *text = sign(split ? "faro-campaign-4" : "faro-campaign-3", data, size, &length);
   const faro_status status = faro_campaign_open(&c, text, length, signer.public_key, &error);
   free(text);
   if (status != FARO_OK) {
@@ -388,6 +409,67 @@ int fuzz_batch(const uint8_t *data, size_t size) {
     must(memcmp(out, bytes, length) == 0);
   }
   read_notices(c, data, bytes, length);
+  free(bytes);
+  return 0;
+}
+
+static void sign_frame(unsigned char *bytes, size_t length, const faro_sign_key *key) {
+  if (length > FARO_SIGNATURE_BYTES)
+    crypto_sign_detached(bytes + length - FARO_SIGNATURE_BYTES, NULL, bytes, length - FARO_SIGNATURE_BYTES,
+                         key->secret);
+}
+
+/* Bit 2 of the first byte: with a signature that fits. Boxes are the fuzzer's; one that is opened
+ * would be a forgery. */
+int fuzz_shares(const uint8_t *data, size_t size) {
+  start_split();
+  if (size < 1) return 0;
+  unsigned char *bytes = frame(&halved, "FRX1", data, size);
+  unsigned char out[2048];
+  uint64_t sums[5] = {0};
+  faro_error error = {0};
+  faro_batch batch = {0};
+  const size_t length = size - 1;
+  if (data[0] & 4) sign_frame(bytes, length, &shuffler);
+  if (faro_shares_read(&halved, bytes, length, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
+  else {
+    must(batch.count == 10 && length == faro_shares_size(10));
+    faro_shares_write(&halved, &batch, &shuffler, out);
+    must(memcmp(out, bytes, length) == 0);
+    for (size_t i = 0; i < 10; i++)
+      must(faro_share_add(&halved, &adder_box, batch.body + i * FARO_BOX_BYTES, sums, NULL) != FARO_OK);
+  }
+  free(bytes);
+  return 0;
+}
+
+/* A batch of split counts. Bit 2 of the first byte: its signature fits; bit 3: so do the head and
+ * the signature of the sum; bit 4: the sum is the fuzzer's numbers, sealed. */
+int fuzz_joined(const uint8_t *data, size_t size) {
+  enum { TOTALS = FARO_BATCH_HEAD + 8 * 5 };
+  start_split();
+  const size_t plain = 8 + 8 * 5, sum = faro_sum_size(&halved);
+  if (size < 1) return 0;
+  unsigned char *bytes = frame(&halved, "FRB2", data, size);
+  int64_t totals[5];
+  faro_error error = {0};
+  faro_batch batch = {0};
+  const size_t length = size - 1;
+  if (length == faro_batch_size(&halved, 10)) {
+    unsigned char *inner = bytes + TOTALS;
+    if (data[0] & 8) memcpy(inner, bytes, FARO_BATCH_HEAD);
+    if (data[0] & 8) memcpy(inner, "FRA1", 4);
+    if (data[0] & 16)
+      must(crypto_box_seal(inner + FARO_BATCH_HEAD, inner + FARO_BATCH_HEAD + FARO_SEAL_BYTES, plain,
+                           box.public_key) == 0);
+    if (data[0] & 8) sign_frame(inner, sum, &adder);
+  }
+  if (data[0] & 4) sign_frame(bytes, length, &shuffler);
+  if (faro_batch_read(&halved, bytes, length, &batch, &error) != FARO_OK) must(error.message[0] != '\0');
+  else if (faro_split_join(&halved, &batch, &box, totals, &error) != FARO_OK) must(error.message[0] != '\0');
+  else
+    for (size_t i = 0; i < 5; i++)
+      must(totals[i] >= 10 * halved.encoding[0].least && totals[i] <= 10 * halved.encoding[0].most);
   free(bytes);
   return 0;
 }

@@ -12,7 +12,7 @@
  * FARO_FAULTS is the number of runs (6), FARO_FAULTS_FIRST the first one's number (1). What a run
  * does follows from its number, the moments from the clock too. With FARO_FAULTS_COLLECTORS=1 every
  * shuffler has 1, 2 or 4 collectors, and in each run some of these and of their joiners are
- * killed. */
+ * killed. With FARO_FAULTS_SPLIT counts are split in all runs, and adders fail, too. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +55,7 @@ typedef struct plan {
   uint64_t shufflers, collectors;
   uint64_t clients, batch, batches; /* batch: the largest */
   bool grows;                       /* batches of different sizes */
+  bool split;                       /* counts are split: an adder for each shuffler, which is struck, too */
   size_t group;
   size_t fault;
   int times; /* number of times */
@@ -97,7 +98,7 @@ static faro_status look(run *r, faro_error *error);
 
 /* Whether a role says that something is wrong, or does not answer. */
 static bool visible(run *r) {
-  for (size_t role = 0; role < r->trial.roles; role++) {
+  for (size_t role = 0; role < r->trial.processes; role++) {
     char url[FARO_URL_MAX + 1];
     faro_sent sent;
     faro_error none = {0};
@@ -217,10 +218,10 @@ static faro_status strike_full(run *r, size_t role, faro_error *error) {
 /* All connections are cut for a while. */
 static faro_status strike_cut(run *r, size_t role, faro_error *error) {
   (void)role, (void)error;
-  for (size_t i = 0; i < r->trial.roles; i++)
+  for (size_t i = 0; i < r->trial.processes; i++)
     faro_relay_trouble(r->trial.relay[i], 30 + (unsigned)below(r, 200));
   faro_sleep(1e-3 * (double)(50 + below(r, 150)));
-  for (size_t i = 0; i < r->trial.roles; i++) faro_relay_trouble(r->trial.relay[i], 0);
+  for (size_t i = 0; i < r->trial.processes; i++) faro_relay_trouble(r->trial.relay[i], 0);
   return FARO_OK;
 }
 
@@ -265,7 +266,7 @@ static faro_status strike_unlink(run *r, size_t role, faro_error *error) {
 static uint64_t age_of(const run *r, size_t role) {
   const faro_campaign *c = &r->trial.campaign;
   uint64_t unit = 1;
-  if (role > 0) return 4 * faro_campaign_unit(c, role - 1);
+  if (role > 0) return 4 * faro_campaign_unit(c, faro_trial_shuffler_of(&r->trial, role));
   for (size_t i = 0; i < c->shufflers; i++) {
     const uint64_t each = faro_campaign_unit(c, i);
     unit = each > unit ? each : unit;
@@ -391,7 +392,8 @@ static plan plan_of(uint64_t number) {
   static const char *const releases[] = {"shuffle-bits",    "concurrent-bits", "shuffle-response",
                                          "local-gaussian",  "central-tree",    "shuffle-bits",
                                          "shuffle-gaussian"};
-  const size_t k = number % 7, which = number % FAULTS;
+  const bool split = getenv("FARO_FAULTS_SPLIT") != NULL;
+  const size_t k = split ? number % 2 : number % 7, which = number % FAULTS;
   const int times = 1 + (int)(number / 3 % 3), most = faults[which].most;
   /* At an analyzer that collects reports itself, nobody else knows which batch a report was in: a
    * replay gives the same sum, but other batches. So the learner there is one without a memory. */
@@ -402,6 +404,7 @@ static plan plan_of(uint64_t number) {
                .clients = CLIENTS,
                .batch = BATCH,
                .batches = BATCHES,
+               .split = split,
                .grows = k != 1 && number % 4 < 3,
                .shufflers = 2 + number % 2,
                .group = number % 3 == 0 ? 4 : 1,
@@ -410,7 +413,7 @@ static plan plan_of(uint64_t number) {
                         : faults[which].strike == strike_old ? 2
                         : times < most                       ? times
                                                              : most};
-  change_learner(&made);
+  if (!split) change_learner(&made);
   return made;
 }
 
@@ -442,8 +445,10 @@ static bool is_due(run *r, uint64_t next) {
 
 static faro_status strike(run *r, faro_error *error) {
   const fault *f = &faults[r->plan.fault];
+  const bool moving = f->strike == strike_move || f->strike == strike_rotate; /* adders do not move */
   const bool parts = r->plan.collectors > 0; /* then the analyzer is left alone */
-  const size_t role = parts ? 1 + below(r, r->trial.roles - 1) : below(r, r->trial.roles);
+  const size_t all = moving ? r->trial.roles : r->trial.processes;
+  const size_t role = parts ? 1 + below(r, all - 1) : below(r, all);
   tell(r, f->name, r->copied > 0 ? r->copy_of : role);
   r->struck++;
   return f->strike(r, role, error);
@@ -562,11 +567,11 @@ static faro_status check(run *r, faro_error *error) {
   check_counts(r);
   faro_check_ledger(&r->list, &r->trial, batches);
   faro_check_snapshot(&r->list, &r->trial);
-  for (size_t role = r->trial.roles; role-- > 0;) {
+  for (size_t role = r->trial.processes; role-- > 0;) {
     const int status = faro_child_end(&r->trial.child[role], SIGTERM, 10);
     faro_checks_add(&r->list, 'j', "a role ends when asked to", status == 0, "status %d", status);
   }
-  for (size_t role = 0; role < r->trial.roles; role++) {
+  for (size_t role = 0; role < r->trial.processes; role++) {
     faro_relay_stop(r->trial.relay[role]);
     r->cuts += faro_relay_cuts(r->trial.relay[role]);
   }
@@ -688,6 +693,7 @@ static faro_status create(run *r, const char *directory, faro_error *error) {
                               .largest = r->plan.batch,
                               .collectors = r->plan.collectors,
                               .shufflers = r->plan.shufflers,
+                              .split = r->plan.split,
                               .epsilon = 8,
                               .delta = 1e-3,
                               .honest = 1,

@@ -48,6 +48,18 @@ async function campaign(name = "campaign-shuffle-bits") {
   return network;
 }
 
+/* Looks into the storage whenever a report leaves. A check that throws here would pass for a network that is down, so what is
+ * wrong is gathered. */
+function watch(network, store) {
+  const wrong = [];
+  network.before = async (url, body) => {
+    const { state } = await store.read();
+    if (!Buffer.from(state ?? []).includes(Buffer.from(body))) wrong.push("a report left before it was in the storage");
+    if (url !== "https://shuffler-0.example:8443/v1/reports" || body.length !== 92) wrong.push(`${body.length} bytes to ${url}`);
+  };
+  return wrong;
+}
+
 const refusal = async (promise) => {
   try {
     await promise;
@@ -184,18 +196,13 @@ test("what the client knows", async () => {
 test("a report is in the storage before it leaves, and no two have one number", async () => {
   const network = await campaign();
   const store = new MemoryStore();
-  const contains = (bytes, part) => Buffer.from(bytes).includes(Buffer.from(part));
-  network.before = async (url, body) => {
-    const saved = await store.read();
-    assert.ok(contains(saved.state, body), "the report is not in the storage");
-    assert.equal(url, "https://shuffler-0.example:8443/v1/reports");
-    assert.equal(body.length, 92);
-  };
+  const wrong = watch(network, store);
   const client = await open(network, { store });
   const { arm } = await client.choose([[1, 0], [0, 1]], { id: "one" });
   assert.ok(arm === 0 || arm === 1);
   await client.reward("one", 0.5);
   await client.flush();
+  assert.deepEqual(wrong, []);
   assert.equal(network.posts.length, 1);
   assert.equal(client.sequence, 1);
   assert.equal(client.counts.delivered, 1);
@@ -215,7 +222,9 @@ test("a storage that fails keeps everything here", async () => {
   assert.equal((await refusal(client.flush())).message, "the state could not be written: the disk is full");
   assert.equal(network.posts.length, 0);
   store.write = write;
+  const wrong = watch(network, store);
   await client.flush();
+  assert.deepEqual(wrong, []);
   assert.deepEqual(network.posts.map(({ body }) => new DataView(body.buffer).getBigUint64(28, true)), [1n]);
 });
 

@@ -26,6 +26,7 @@ FARO_WORDS(links, "linear", "logistic", "probit")
 #define CAMPAIGN(member) AT(campaign.member)
 #define SETTING(member) FARO_EACH(faro_analyzer_settings, campaign.setting[0].member, campaign.setting)
 #define EACH(member) FARO_EACH(faro_analyzer_settings, campaign.shuffler[0].member, campaign.shuffler)
+#define ADDER(member) FARO_EACH(faro_analyzer_settings, campaign.adder[0].member, campaign.adder)
 
 static const faro_field fields[] = {
     FARO_HTTP_FIELDS(faro_analyzer_settings),
@@ -89,6 +90,11 @@ static const faro_field fields[] = {
     {"shufflers[].key", FARO_FIELD_OTHER, EACH(key), .required = true, .read = faro_public_key_read,
      .allowed = FARO_PUBLIC_KEY_ALLOWED},
     {"shufflers[].consent", FARO_FIELD_HEX, FARO_EACH(faro_analyzer_settings, consent[0], consent)},
+    {"adders", FARO_FIELD_LIST, CAMPAIGN(adders), .most = FARO_SHUFFLERS_MAX},
+    {"adders[].key", FARO_FIELD_OTHER, ADDER(key), .required = true, .read = faro_public_key_read,
+     .allowed = FARO_PUBLIC_KEY_ALLOWED},
+    {"adders[].seal", FARO_FIELD_HEX, ADDER(seal), .required = true,
+     .help = "the public sealing key, as `faro keys show` prints it"},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -232,6 +238,7 @@ const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_cam
     if (strcmp(a->shuffler[i].url, b->shuffler[i].url) != 0 ||
         memcmp(a->shuffler[i].key, b->shuffler[i].key, FARO_KEY_BYTES) != 0)
       return "shufflers";
+  if (memcmp(a->adder, b->adder, a->adders * sizeof *a->adder) != 0) return "adders";
   for (size_t i = 0; i < a->settings; i++)
     if (strcmp(a->setting[i].name, b->setting[i].name) != 0 || a->setting[i].value != b->setting[i].value)
       return "settings";

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "service/analyzer/campaign_ledger.h"
+#include "wire/split.h"
 
 enum { POINTS = 300, ROWS = 8 };
 static const double WINDOW = 60;
@@ -91,12 +92,13 @@ static faro_status rows_json(faro_store *store, uint64_t batches, json_t **json,
 /* `link` is null without rounds. */
 static json_t *campaign_json(const faro_campaign *c) {
   json_t *link = faro_campaign_in_rounds(c) ? json_string(faro_link_name(c->rounds.link)) : json_null();
-  return json_pack("{ss ss ss sI sI sI sI sI sI sf so}", "id", c->id, "learner", c->learner, "release",
+  return json_pack("{ss ss ss sI sI sI sI sI sI sf so sb}", "id", c->id, "learner", c->learner, "release",
                    c->release->name, "dimension", (json_int_t)c->contribution.dimension, "arms",
                    (json_int_t)c->arms, "batch", (json_int_t)c->params.batch, "largest",
                    (json_int_t)faro_campaign_largest(c), "reports",
                    (json_int_t)faro_campaign_reports(c, faro_campaign_batches(c)), "horizon",
-                   (json_int_t)c->params.horizon, "honest", c->params.honest, "link", link);
+                   (json_int_t)c->params.horizon, "honest", c->params.honest, "link", link, "split",
+                   faro_campaign_is_split(c));
 }
 
 /* Each is [label, text]. */

@@ -10,7 +10,9 @@
 #include "base/abort.h"
 #include "service/analyzer/campaign_ledger.h"
 #include "service/analyzer/ledger_chain.h"
+#include "service/role/log.h"
 #include "wire/document.h"
+#include "wire/split.h"
 
 enum { PRINT = 16 }; /* bytes of a hash of a sealed body */
 
@@ -206,7 +208,7 @@ static faro_status place(faro_applier *a, const faro_batch *batch, faro_receipt 
   unsigned char hash[FARO_DIGEST_BYTES];
   unsigned char last[FARO_DIGEST_BYTES];
   uint64_t next = 0;
-  const size_t length = sealed(a->campaign) ? batch->count * a->body : 8 * a->entries;
+  const size_t length = faro_batch_body(a->campaign, batch->count);
   crypto_generichash(hash, sizeof hash, batch->body, length, NULL, 0);
   const faro_status status = faro_store_next(a->store, batch->shuffler, &next, last, error);
   if (status != FARO_OK) return status;
@@ -308,6 +310,31 @@ static void read_totals(faro_applier *a, size_t row, const unsigned char *body) 
     a->messages[row * a->entries + i] = (int64_t)faro_load64(body + 8 * i);
 }
 
+/* Joins the two sums of split counts. If they cannot be the totals of honest reports, nobody can
+ * say which report was wrong: the whole batch counts as zeros. */
+static faro_status join(faro_applier *a, size_t row, const unsigned char *body, faro_error *error) {
+  const uint64_t number = taken_of(a, row, a->state.batches + 1) - 1;
+  const faro_batch batch = {.shuffler = (uint32_t)row,
+                            .number = number,
+                            .count = faro_campaign_size(a->campaign, row, number),
+                            .body = body};
+  const faro_encoding *e = faro_campaign_encoding(a->campaign, row, number);
+  int64_t *totals = a->messages + row * a->entries;
+  faro_error why = {0};
+  faro_status status = faro_split_join(a->campaign, &batch, &a->keys->seal, totals, &why);
+  if (status == FARO_INVALID && a->keys->has_before) {
+    faro_error again = {0};
+    status = faro_split_join(a->campaign, &batch, &a->keys->before, totals, &again);
+  }
+  if (status == FARO_OK) return FARO_OK;
+  if (status != FARO_INVALID) return faro_fail(error, status, "%s", why.message);
+  faro_log_error("batch-spoiled", &why);
+  a->spoiled += batch.count;
+  for (size_t i = 0; i < a->entries; i++)
+    totals[i] = (int64_t)batch.count * e->least + (int64_t)batch.count * (e->most - e->least) / 2;
+  return FARO_OK;
+}
+
 /* Reads all that the next batch needs into `messages`; *whole is false if something has not arrived
  * yet. */
 static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *error) {
@@ -320,13 +347,14 @@ static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *
     status =
         faro_store_waiting(a->store, (uint32_t)i, taken_of(a, i, a->state.batches + 1) - 1, &body, error);
     *whole = body.bytes != NULL;
-    const size_t length = sealed(a->campaign) ? next_size(a) * a->body : 8 * a->entries;
+    const size_t length = faro_batch_body(a->campaign, next_size(a));
     if (status == FARO_OK && *whole && body.length != length)
       status = faro_fail(error, FARO_INVALID, "the state is damaged: a batch has %zu bytes instead of %zu",
                          body.length, length);
     if (status == FARO_OK && *whole) {
       a->gathered = true;
       if (sealed(a->campaign)) status = unseal_all(a, body.bytes, error);
+      else if (faro_campaign_is_split(a->campaign)) status = join(a, i, body.bytes, error);
       else read_totals(a, i, body.bytes);
     }
     if (body.bytes) sodium_memzero(body.bytes, body.length);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "wire/split.h"
+
 typedef struct draft {
   const faro_analyzer_settings *settings;
   faro_applier_keys keys;
@@ -52,7 +54,9 @@ static faro_status move_seal(draft *d, faro_error *error) {
   const unsigned char *now = d->place.now.seal;
   if (memcmp(now, d->wanted.seal, FARO_KEY_BYTES) == 0) return FARO_OK;
   const bool kept = d->keys.has_before && memcmp(d->keys.before.public_key, now, FARO_KEY_BYTES) == 0;
-  if (!kept && faro_campaign_form(&d->place.now) != FARO_WIRE_BITS)
+  const bool sealed =
+      faro_campaign_form(&d->place.now) != FARO_WIRE_BITS || faro_campaign_is_split(&d->place.now);
+  if (!kept && sealed)
     return faro_fail(
         error, FARO_INVALID,
         "seal is a new key: seal-before must be the file of the secret key before it (fingerprint "

@@ -63,21 +63,23 @@ typedef struct faro_http_settings {
   char origins[FARO_ORIGINS_MAX + 1];
 } faro_http_settings;
 
-/* Fields of the faro_http_settings that is the member `http` of the struct `holder`. */
-#define FARO_HTTP_FIELDS(holder)                                                                             \
-  {"listen", FARO_FIELD_TEXT, FARO_AT(holder, http.listen), .required = true,                                \
+/* Fields of the faro_http_settings that is the member `http` of the struct `holder`, or a member
+ * with another name. */
+#define FARO_HTTP_FIELDS(holder) FARO_HTTP_FIELDS_IN(holder, http)
+#define FARO_HTTP_FIELDS_IN(holder, member)                                                                  \
+  {"listen", FARO_FIELD_TEXT, FARO_AT(holder, member.listen), .required = true,                              \
    .help = "address and port, like 127.0.0.1:8400"},                                                         \
-      {"certificate", FARO_FIELD_TEXT, FARO_AT(holder, http.certificate)},                                   \
-      {"private-key", FARO_FIELD_TEXT, FARO_AT(holder, http.private_key)},                                   \
-      {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, http.insecure)},                                         \
-      {"threads", FARO_FIELD_COUNT, FARO_AT(holder, http.threads), .least = 1, .most = 64},                  \
-      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, http.connections), .least = 1, .most = 10000},       \
-      {"admin-listen", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_listen)},                                 \
-      {"admin-tokens", FARO_FIELD_TEXT, FARO_AT(holder, http.admin_tokens)},                                 \
-      {"public-status", FARO_FIELD_FLAG, FARO_AT(holder, http.public_status)},                               \
-      {"origins", FARO_FIELD_TEXT, FARO_AT(holder, http.origins)},                                           \
-      {"timeout", FARO_FIELD_REAL, FARO_AT(holder, http.timeout), .least = 1, .most = 600}, {                \
-    "rate", FARO_FIELD_REAL, FARO_AT(holder, http.rate), .least = 0, .most = 1e6                             \
+      {"certificate", FARO_FIELD_TEXT, FARO_AT(holder, member.certificate)},                                 \
+      {"private-key", FARO_FIELD_TEXT, FARO_AT(holder, member.private_key)},                                 \
+      {"insecure", FARO_FIELD_FLAG, FARO_AT(holder, member.insecure)},                                       \
+      {"threads", FARO_FIELD_COUNT, FARO_AT(holder, member.threads), .least = 1, .most = 64},                \
+      {"connections", FARO_FIELD_COUNT, FARO_AT(holder, member.connections), .least = 1, .most = 10000},     \
+      {"admin-listen", FARO_FIELD_TEXT, FARO_AT(holder, member.admin_listen)},                               \
+      {"admin-tokens", FARO_FIELD_TEXT, FARO_AT(holder, member.admin_tokens)},                               \
+      {"public-status", FARO_FIELD_FLAG, FARO_AT(holder, member.public_status)},                             \
+      {"origins", FARO_FIELD_TEXT, FARO_AT(holder, member.origins)},                                         \
+      {"timeout", FARO_FIELD_REAL, FARO_AT(holder, member.timeout), .least = 1, .most = 600}, {              \
+    "rate", FARO_FIELD_REAL, FARO_AT(holder, member.rate), .least = 0, .most = 1e6                           \
   }
 
 /* Routes and context must outlive the server. */

@@ -29,6 +29,7 @@
   X(TOO_FEW, "too-few-clients", true)               /* a collector can never fill its portion */             \
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \
   X(LEFT, "batches-left", true)                     /* nor ever will: the campaign has ended, it says */     \
+  X(ADDER, "adder-unwell", true)                    /* a shuffler's adder is away, or elsewhere */           \
   X(PLAN, "plan-refused", false)                    /* the analyzer's plan is not one of the campaign */     \
   X(REFUSALS, "reports-refused", true)              /* almost all reports are refused */
 

@@ -11,6 +11,20 @@
 #include "service/http/sender.h"
 #include "service/shuffler/campaign_file.h"
 #include "service/state/spool.h"
+#include "wire/split.h"
+
+/* The campaign has the adder's keys; its address is between the shuffler and the adder. */
+static faro_status check_adder(const faro_campaign *campaign, const faro_shuffler_settings *settings,
+                               faro_error *error) {
+  const bool split = faro_campaign_is_split(campaign);
+  if (split == (*settings->adder != '\0')) return FARO_OK;
+  if (split)
+    return faro_fail(error, FARO_INVALID,
+                     "adder is required: campaign %s splits counts; give the adder's URL", campaign->id);
+  return faro_fail(error, FARO_INVALID,
+                   "adder must not be set: campaign %s does not split counts (got %.100s)", campaign->id,
+                   settings->adder);
+}
 
 /* A joiner's batches must be large enough for its collectors, and a collector's too. */
 static faro_status check_portions(const faro_campaign *campaign, const faro_shuffler_settings *settings,
@@ -26,7 +40,8 @@ faro_status faro_shuffler_find(const faro_campaign *campaign, const faro_sign_ke
   for (size_t i = 0; i < campaign->shufflers; i++)
     if (memcmp(campaign->shuffler[i].key, own, FARO_KEY_BYTES) == 0) {
       *index = i;
-      return check_portions(campaign, settings, i, error);
+      faro_status status = check_portions(campaign, settings, i, error);
+      return status == FARO_OK ? check_adder(campaign, settings, error) : status;
     }
   if (collects)
     return faro_fail(error, FARO_INVALID,

@@ -24,6 +24,7 @@
 #include "service/shuffler/follow.h"
 #include "service/shuffler/handover.h"
 #include "service/shuffler/joiner.h"
+#include "service/shuffler/partner.h"
 #include "service/shuffler/place.h"
 #include "service/shuffler/shuffler_check.h"
 #include "service/shuffler/watch.h"
@@ -53,11 +54,12 @@ typedef struct role {
   faro_health health;
   faro_disk disk;
   faro_watch *watch;
-  faro_follow *follow; /* campaigns in phases only */
-  faro_joiner *joiner; /* a joiner's */
+  faro_follow *follow;   /* campaigns in phases only */
+  faro_joiner *joiner;   /* a joiner's */
+  faro_partner *partner; /* split counts only */
   faro_handover handover;
   double failing; /* the sender's: since when batches cannot be handed over; 0: they can */
-  faro_metric *sent, *refused, *reachable;
+  faro_metric *sent, *refused, *reachable, *adder;
   faro_http_route routes[JOINER_ROUTES];
 } role;
 
@@ -107,16 +109,44 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame) {
   return false;
 }
 
+static void rest(faro_backoff *backoff) {
+  for (double left = faro_backoff_next(backoff); left > 0 && !faro_process_ending(); left -= 0.1)
+    faro_sleep(0.1);
+}
+
+/* Split counts: tries until the adder has given its sum, and makes the batch for the analyzer. NULL
+ * if the process ends first. */
+static unsigned char *complete(role *r, const faro_batch *batch) {
+  unsigned char *body = malloc(faro_batch_body(&r->campaign, batch->count));
+  faro_backoff backoff = {0};
+  char text[FARO_ILL_TEXT];
+  while (body && !faro_process_ending()) {
+    faro_error error = {0};
+    const faro_status status = faro_partner_complete(r->partner, batch, body, &error);
+    if (status == FARO_OK) {
+      r->failing = 0;
+      return body;
+    }
+    if (status == FARO_INTERRUPTED) break;
+    if (r->failing == 0) r->failing = faro_clock();
+    faro_log_error("sum-not-received", &error);
+    snprintf(text, sizeof text, "batch %" PRIu64 " waits for the adder: %.300s", batch->number,
+             error.message);
+    if (status == FARO_INVALID || faro_clock() - r->failing > PATIENCE)
+      faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
+    rest(&backoff);
+  }
+  free(body);
+  return NULL;
+}
+
 /* Tries until it was taken. If the process ends first, the next start goes on. */
 static void pass_on(role *r, const faro_batch *batch) {
   unsigned char *frame = malloc(faro_handover_bytes(&r->handover, batch->count));
   faro_backoff backoff = {0};
   faro_error error = {0};
   bool there = false;
-  while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame))) {
-    for (double left = faro_backoff_next(&backoff); left > 0 && !faro_process_ending(); left -= 0.1)
-      faro_sleep(0.1);
-  }
+  while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame))) rest(&backoff);
   free(frame);
   if (!there) return;
   if (faro_intake_forget(r->intake, batch->number, &error) != FARO_OK) {
@@ -130,6 +160,15 @@ static void pass_on(role *r, const faro_batch *batch) {
   faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
 }
 
+/* The same for split counts. */
+static void pass_on_split(role *r, const faro_batch *batch) {
+  faro_batch whole = *batch;
+  unsigned char *body = complete(r, batch);
+  whole.body = body;
+  if (body) pass_on(r, &whole);
+  free(body);
+}
+
 static void *send_all(void *context) {
   role *r = context;
   while (!faro_process_ending()) {
@@ -137,7 +176,12 @@ static void *send_all(void *context) {
     faro_error error = {0};
     const faro_status status = faro_intake_next(r->intake, 0.2, &batch, &error);
     if (status != FARO_OK) faro_log_error("batch-not-read", &error);
-    if (batch.count > 0) pass_on(r, &batch);
+    if (batch.count > 0 && r->partner) pass_on_split(r, &batch);
+    else if (batch.count > 0) pass_on(r, &batch);
+    else if (r->partner) {
+      const faro_spool_state state = faro_intake_snapshot(r->intake);
+      faro_partner_look(r->partner, state.number - state.waiting);
+    }
     faro_intake_wipe(r->intake, &batch);
   }
   return NULL;
@@ -268,6 +312,17 @@ static faro_status start_follow(role *r, faro_error *error) {
   return faro_campaign_in_phases(&r->campaign) ? faro_follow_create(&r->follow, &params, error) : FARO_OK;
 }
 
+static faro_status start_partner(role *r, faro_error *error) {
+  const faro_partner_params params = {.url = r->settings->adder,
+                                      .authority = *r->settings->authority ? r->settings->authority : NULL,
+                                      .campaign = &r->campaign,
+                                      .key = &r->key,
+                                      .shuffler = r->index,
+                                      .health = &r->health,
+                                      .reachable = r->adder};
+  return faro_campaign_is_split(&r->campaign) ? faro_partner_create(&r->partner, &params, error) : FARO_OK;
+}
+
 static faro_status start(role *r, faro_error *error) {
   static const char *const shared[] = {"/v1/reports", "/v1/collectors", NULL};
   const faro_sender_params params = {.authority = *r->settings->authority ? r->settings->authority : NULL,
@@ -304,6 +359,7 @@ static faro_status start(role *r, faro_error *error) {
   if (status == FARO_OK) status = start_joiner(r, error);
   if (status == FARO_OK) status = start_watch(r, error);
   if (status == FARO_OK) status = start_follow(r, error);
+  if (status == FARO_OK) status = start_partner(r, error);
   if (status != FARO_OK) return status;
   faro_http_spare(r->http, faro_wire_report_size(&r->campaign));
   atomic_store(&r->ready, true);
@@ -314,6 +370,7 @@ static faro_status start(role *r, faro_error *error) {
 static void stop(role *r) {
   faro_process_end();
   if (r->sending) pthread_join(r->thread, NULL);
+  faro_partner_destroy(r->partner);
   faro_admin_stop(r->admin);
   faro_http_stop(r->http);
   faro_watch_destroy(r->watch);
@@ -349,6 +406,8 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
                                          "1 if the joiner answered the last time it was asked, 0 if not.")
                     : faro_metrics_gauge(r.metrics, "faro_analyzer_reachable", "",
                                          "1 if the analyzer answered the last time it was asked, 0 if not.");
+  r.adder = faro_metrics_gauge(r.metrics, "faro_adder_reachable", "",
+                               "Split counts: 1 if the adder answered the last time, 0 if not.");
   faro_disk_init(&r.disk, r.metrics);
   faro_health_init(&r.health, r.metrics);
   status = start(&r, error);

@@ -35,6 +35,7 @@ static const faro_field fields[] = {
     {"collector.joiner", FARO_FIELD_TEXT, AT(part.joiner)},
     {"collector.joiner-key", FARO_FIELD_OTHER, AT(part.joiner_key), .read = faro_public_key_read,
      .allowed = FARO_PUBLIC_KEY_ALLOWED},
+    {"adder", FARO_FIELD_TEXT, AT(adder)},
 };
 static const uint64_t NO_NUMBER = UINT64_MAX;
 
@@ -84,6 +85,11 @@ static faro_status check_one_kind(const faro_shuffler_settings *s, faro_error *e
     return faro_fail(error, FARO_INVALID,
                      "collector.number must be below collector.of, which is %llu (got %llu)",
                      (unsigned long long)s->part.of, (unsigned long long)s->part.number);
+  if ((joins || collects) && *s->adder)
+    return faro_fail(error, FARO_INVALID,
+                     "adder must not be given with collectors or collector: a shuffler in parts cannot split "
+                     "counts (got %.100s)",
+                     s->adder);
   if (joins && *s->tokens)
     return faro_fail(error, FARO_INVALID,
                      "tokens must not be given with collectors: they know the clients, not the joiner");
@@ -116,7 +122,7 @@ static faro_status check_files(const faro_shuffler_settings *settings, faro_erro
   return status;
 }
 
-static faro_status set_campaign_file(faro_shuffler_settings *settings, faro_error *error) {
+faro_status faro_shuffler_settings_file(faro_shuffler_settings *settings, faro_error *error) {
   const size_t room = sizeof settings->campaign;
   if (*settings->campaign != '\0') return FARO_OK;
   if (snprintf(settings->campaign, room, "%s.campaign", settings->state) < (int)room) return FARO_OK;
@@ -136,8 +142,10 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
   if (status == FARO_OK && *settings->standby != '\0')
     status = faro_url_check("standby", settings->standby, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_kind(settings, &inner);
+  if (status == FARO_OK && *settings->adder)
+    status = faro_url_check("adder", settings->adder, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_files(settings, &inner);
-  if (status == FARO_OK) status = set_campaign_file(settings, &inner);
+  if (status == FARO_OK) status = faro_shuffler_settings_file(settings, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", path, inner.message);
   return status;
 }

@@ -28,6 +28,7 @@ typedef struct faro_shuffler_settings {
     char joiner[FARO_URL_MAX + 1];
     unsigned char joiner_key[FARO_KEY_BYTES]; /* the shuffler's, as the campaign names it now */
   } part;
+  char adder[FARO_URL_MAX + 1]; /* of split counts; empty: none */
 } faro_shuffler_settings;
 
 bool faro_shuffler_is_joiner(const faro_shuffler_settings *settings);
@@ -37,5 +38,7 @@ faro_spool_part faro_shuffler_part(const faro_shuffler_settings *settings);
 /* Reads the file and checks that the certificate, key and token files it names can be used. */
 faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const char *path,
                                         faro_error *error) FARO_WARN_UNUSED;
+/* Sets the file of the campaign, if it is not given. */
+faro_status faro_shuffler_settings_file(faro_shuffler_settings *settings, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "release/shuffler.h"
 #include "service/state/spool_inner.h"
+#include "wire/split.h"
 
 static bool over(const faro_spool *s) {
   const uint64_t first = s->now.number * s->u; /* campaign batch */
@@ -186,6 +187,14 @@ static faro_status count(faro_spool *s, const faro_spool_entry *e, uint64_t *use
   return FARO_OK;
 }
 
+static void count_ones(faro_spool *s, const unsigned char *body) {
+  const faro_encoding *range = faro_campaign_encoding(s->campaign, s->shuffler, s->now.number);
+  for (size_t i = 0; i < s->entries; i++)
+    faro_store64(s->ones + 8 * i, faro_shuffler_count(faro_load64(s->ones + 8 * i), faro_load32(body + 4 * i),
+                                                      (uint64_t)range->least, (uint64_t)range->most));
+}
+
+/* Of split counts, the masked share is added, and the box for the adder is kept. */
 static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *error) {
   unsigned char mark[SPOOL_MARK_BYTES];
   mark_of(s, e, mark);
@@ -197,16 +206,13 @@ static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *er
                               (const void *)e->hash, (size_t)FARO_HASH_BYTES, (int64_t)used,
                               (int64_t)e->sequence, (const void *)mark, sizeof mark);
   if (status != FARO_OK) return status;
-  const faro_encoding *range = faro_campaign_encoding(s->campaign, s->shuffler, s->now.number);
-  for (size_t i = 0; i < s->entries; i++)
-    faro_store64(s->ones + 8 * i,
-                 faro_shuffler_count(faro_load64(s->ones + 8 * i), faro_load32(e->body + 4 * i),
-                                     (uint64_t)range->least, (uint64_t)range->most));
+  if (faro_campaign_is_split(s->campaign)) faro_split_add(s->campaign, e->body, s->ones);
+  else count_ones(s, e->body);
   s->now.held++;
-  if (s->entries > 0) return FARO_OK;
+  if (s->row == 0) return FARO_OK;
   const uint64_t place = faro_rng_next(faro_secure_face(s->secure)) >> 1;
-  return faro_database_do(s->database, s->sql[ENTER_BODY], error, "ib", (int64_t)place, (const void *)e->body,
-                          s->body);
+  return faro_database_do(s->database, s->sql[ENTER_BODY], error, "ib", (int64_t)place,
+                          (const void *)(e->body + s->body - s->row), s->row);
 }
 
 /* Copies all bodies, in a random order. */
@@ -217,15 +223,15 @@ static faro_status gather(faro_spool *s, unsigned char *out, faro_error *error) 
   faro_status status = faro_database_step(s->database, s->sql[ALL_BODIES], &row, error, "");
   for (; status == FARO_OK && row; count++) {
     const void *body = sqlite3_column_blob(s->sql[ALL_BODIES], 0);
-    if (count == size || (size_t)sqlite3_column_bytes(s->sql[ALL_BODIES], 0) != s->body || !body) break;
-    memcpy(out + count * s->body, body, s->body);
+    if (count == size || (size_t)sqlite3_column_bytes(s->sql[ALL_BODIES], 0) != s->row || !body) break;
+    memcpy(out + count * s->row, body, s->row);
     status = faro_database_next(s->database, s->sql[ALL_BODIES], &row, error);
   }
   faro_database_reset(s->sql[ALL_BODIES]);
   if (status == FARO_OK && (row || count != size)) /* only if the file was tampered with */
     status = faro_fail(error, FARO_SYSTEM, "the state holds %llu bodies, not %llu", (unsigned long long)count,
                        (unsigned long long)size);
-  if (status == FARO_OK) faro_shuffler_permute(faro_secure_face(s->secure), out, size, s->body);
+  if (status == FARO_OK) faro_shuffler_permute(faro_secure_face(s->secure), out, size, s->row);
   return status;
 }
 
@@ -263,20 +269,27 @@ faro_status faro_spool_put_out(faro_spool *s, uint64_t size, const unsigned char
   return status;
 }
 
+/* Bytes of a closed batch: totals, and what was kept of each report. */
+static size_t length_of(const faro_spool *s, uint64_t count) {
+  return s->entries * 8 + (size_t)count * s->row;
+}
+
 /* Moves the batch to the outbox. What it says about its clients stays in `open` and is folded
  * later, because that takes long if there are many. */
 static faro_status close_batch(faro_spool *s, faro_error *error) {
   const uint64_t size = size_of(s);
-  const size_t length = s->entries > 0 ? s->entries * 8 : size * s->body;
-  unsigned char *payload = s->entries > 0 ? s->ones : malloc(length);
+  const size_t length = length_of(s, size);
+  unsigned char *payload = malloc(length);
   if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
-  faro_status status = s->entries > 0 ? FARO_OK : gather(s, payload, error);
+  memcpy(payload, s->ones, s->entries * 8);
+  faro_status status = s->row > 0 ? gather(s, payload + s->entries * 8, error) : FARO_OK;
   if (status == FARO_OK && s->now.unfolded) status = fold(s, INT64_MAX, error); /* it should be done */
   if (status == FARO_OK) status = faro_database_run(s->database, "DELETE FROM bodies", error);
   if (status == FARO_OK) status = faro_spool_put_out(s, size, payload, length, true, error);
   faro_counts_clear(s->members);
   sodium_memzero(payload, length);
-  if (s->entries == 0) free(payload);
+  free(payload);
+  sodium_memzero(s->ones, s->entries * 8);
   return status;
 }
 
@@ -335,7 +348,7 @@ static faro_status next_batch(faro_spool *s, faro_batch *batch, faro_error *erro
 
 void faro_spool_wipe(const faro_spool *s, faro_batch *batch) {
   unsigned char *body = (unsigned char *)batch->body;
-  if (body) sodium_memzero(body, s->entries > 0 ? s->entries * 8 : batch->count * s->body);
+  if (body) sodium_memzero(body, length_of(s, batch->count));
   free(body);
   *batch = (faro_batch){0};
 }

@@ -7,7 +7,9 @@
  *   open     token hash, sequence number, count, mark of the last report; for the open batch, and
  *            for the batch before until it was folded into `clients` (faro_spool_fold)
  *   totals   BITS: the ones of each entry so far; no row per report (but see below)
- *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival
+ *   bodies   SEALED, DIRECT: under random numbers, so the file does not show the order of arrival.
+ *            Split counts: the same with the boxes for the adder; the totals are then those of
+ *            masked shares
  *   outbox   closed batches, permuted, until they are acknowledged
  *   plans    in phases: the plans of the batches so far, and of the open one
  *   portions a joiner's (wire/portion.h): portions of batches that are not whole yet; of the last
@@ -129,8 +131,8 @@ faro_spool_state faro_spool_snapshot(const faro_spool *spool);
  * again, at leisure, until the state says that all is folded. */
 faro_status faro_spool_fold(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
-/* Gives the oldest closed batch; count 0: no batch is closed. Give it to faro_spool_wipe
- * afterwards. */
+/* Gives the oldest closed batch; count 0: no batch is closed. Split counts: its body is the totals,
+ * then the boxes. Give it to faro_spool_wipe afterwards. */
 faro_status faro_spool_next(faro_spool *spool, faro_batch *batch, faro_error *error) FARO_WARN_UNUSED;
 void faro_spool_wipe(const faro_spool *spool, faro_batch *batch);
 /* The batch was acknowledged: removes it from the files. If the state needs a purge afterwards,

@@ -82,6 +82,7 @@ struct faro_spool {
   uint64_t most;                      /* M0: reports of a client in all */
   size_t entries;                     /* BITS only: number of totals */
   size_t body;                        /* bytes of a report's body */
+  size_t row;                         /* bytes of it that are kept for the batch; 0: only totals are */
   spool_live now, before;             /* before: at the start of the group */
   bool changed;                       /* a report of the group was accepted */
   unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "service/state/spool_inner.h"
 #include "wire/document.h"
+#include "wire/split.h"
 
 static const char schema[] =
     "CREATE TABLE meta(id INTEGER PRIMARY KEY, campaign BLOB, shuffler INTEGER, number INTEGER, key BLOB);"
@@ -74,6 +75,7 @@ static void measure(faro_spool *s) {
   s->u = faro_campaign_unit(c, s->shuffler);
   s->entries = bits ? faro_wire_report_entries(c) : 0;
   s->body = faro_wire_report_size(c) - FARO_REPORT_HEAD;
+  s->row = faro_campaign_is_split(c) ? FARO_BOX_BYTES : bits ? 0 : s->body;
   s->most = UINT64_MAX; /* at event level each report is protected by itself */
   if (c->params.level == FARO_LEVEL_USER) s->most = c->params.contributions > 0 ? c->params.contributions : 1;
 }
@@ -306,8 +308,8 @@ faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *param
     status =
         faro_spool_ask(s, "SELECT count(*) FROM open WHERE batch < (SELECT number FROM meta)", &left, error);
   s->now.unfolded = left > 0;
-  if (status == FARO_OK)
-    status = s->entries > 0 ? load_totals(s, params->path, error) : check_bodies(s, params->path, error);
+  if (status == FARO_OK && s->entries > 0) status = load_totals(s, params->path, error);
+  if (status == FARO_OK && s->row > 0) status = check_bodies(s, params->path, error);
   return status;
 }
 

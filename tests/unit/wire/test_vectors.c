@@ -15,13 +15,13 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "support/support.h"
-#include "wire/wire.h"
+#include "wire/split.h"
 
 #define FOLDER "tests/service/vectors/"
 enum { D = 2, ENTRIES = 5, LIMIT = 1 << 21, DIRECTION = 100 };
 
-static faro_sign_key analyzer, shuffler, stranger;
-static faro_seal_key box, other_box;
+static faro_sign_key analyzer, shuffler, stranger, adder;
+static faro_seal_key box, other_box, adder_box;
 
 static void sign_key(faro_sign_key *key, unsigned char seed_byte) {
   unsigned char seed[crypto_sign_SEEDBYTES];
@@ -43,6 +43,8 @@ static int make_keys(void **state) {
   sign_key(&stranger, 3);
   seal_key(&box, 4);
   seal_key(&other_box, 5);
+  sign_key(&adder, 7);
+  seal_key(&adder_box, 8);
   return 0;
 }
 
@@ -140,6 +142,45 @@ static void describe_batch(faro_text *out, const faro_campaign *c, const loaded 
     faro_text_add(out, " %llu", (unsigned long long)faro_load64(b.body + 8 * i));
 }
 
+/* Split counts: what shuffler and adder together make of a report. */
+static void describe_split(faro_text *out, const faro_campaign *c, const loaded *l) {
+  faro_wire_report r = {0};
+  faro_error e = {0};
+  unsigned char share[8 * ENTRIES] = {0};
+  uint64_t mask[ENTRIES] = {0};
+  if (faro_wire_report_read(c, (unsigned char *)l->bytes, l->length, &r, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_split_add(c, r.body, share);
+  faro_text_add(out, "ok: shares");
+  for (size_t i = 0; i < ENTRIES; i++)
+    faro_text_add(out, " %llu", (unsigned long long)faro_load64(share + 8 * i));
+  if (faro_share_add(c, &adder_box, r.body + faro_split_packed(c), mask, &e) != FARO_OK)
+    return faro_text_add(out, ", refused by the adder: %s", e.message);
+  faro_text_add(out, ", mask");
+  for (size_t i = 0; i < ENTRIES; i++) faro_text_add(out, " %llu", (unsigned long long)mask[i]);
+}
+
+static void describe_shares(faro_text *out, const faro_campaign *c, const loaded *l) {
+  faro_batch b = {0};
+  faro_error e = {0};
+  if (faro_shares_read(c, (unsigned char *)l->bytes, l->length, &b, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  faro_text_add(out, "ok: shuffler %u, batch %llu, reports %llu", b.shuffler, (unsigned long long)b.number,
+                (unsigned long long)b.count);
+}
+
+static void describe_joined(faro_text *out, const faro_campaign *c, const loaded *l) {
+  faro_batch b = {0};
+  faro_error e = {0};
+  int64_t totals[ENTRIES];
+  if (faro_batch_read(c, (unsigned char *)l->bytes, l->length, &b, &e) != FARO_OK)
+    return faro_text_add(out, "refused: %s", e.message);
+  if (faro_split_join(c, &b, &box, totals, &e) != FARO_OK)
+    return faro_text_add(out, "ok, but spoiled: %s", e.message);
+  faro_text_add(out, "ok: batch %llu, totals", (unsigned long long)b.number);
+  for (size_t i = 0; i < ENTRIES; i++) faro_text_add(out, " %lld", (long long)totals[i]);
+}
+
 static void describe_notice(faro_text *out, const faro_campaign *c, const loaded *l) {
   faro_batch b = {0};
   faro_error e = {0};
@@ -223,6 +264,9 @@ static void describe(faro_text *out, const char *file, const char *check, const 
   else if (strcmp(check, "policy") == 0) describe_policy(out, &l);
   else if (strcmp(check, "report") == 0) describe_report(out, &c, &l);
   else if (strcmp(check, "batch") == 0) describe_batch(out, &c, &l);
+  else if (strcmp(check, "split") == 0) describe_split(out, &c, &l);
+  else if (strcmp(check, "shares") == 0) describe_shares(out, &c, &l);
+  else if (strcmp(check, "joined") == 0) describe_joined(out, &c, &l);
   else if (strcmp(check, "notice") == 0) describe_notice(out, &c, &l);
   else if (strcmp(check, "direction") == 0) describe_direction(out, &l);
   else describe_key(out, check, &l);
@@ -947,6 +991,131 @@ static void emit_rounds(void) {
   emit_batch("rounds", "late", "after the last round", &b);
 }
 
+/* Split counts, written without the library's own writer. The mask is the stream of ChaCha20. */
+enum { SPLIT_BATCH = 50, SPLIT_SEED = 9 };
+
+static void split_mask(unsigned width, uint64_t mask[static ENTRIES]) {
+  unsigned char seed[32], nonce[12] = {0}, stream[8 * ENTRIES];
+  memset(seed, SPLIT_SEED, sizeof seed);
+  crypto_stream_chacha20_ietf(stream, sizeof stream, nonce, seed);
+  for (size_t i = 0; i < ENTRIES; i++) mask[i] = faro_load64(stream + 8 * i) & ((UINT64_C(1) << width) - 1);
+}
+
+static void put_box(bytes *b, const faro_campaign *c, const unsigned char *to) {
+  unsigned char plain[FARO_DIGEST_BYTES + FARO_SEED_BYTES];
+  memcpy(plain, c->digest, FARO_DIGEST_BYTES);
+  memset(plain + FARO_DIGEST_BYTES, SPLIT_SEED, FARO_SEED_BYTES);
+  seal(plain, sizeof plain, to, b->data + b->length);
+  b->length += FARO_BOX_BYTES;
+}
+
+static bytes split_report(const faro_campaign *c, const unsigned char *to) {
+  bytes b = report_of(c, 1, 1, 0, values);
+  uint64_t mask[ENTRIES];
+  const unsigned width = c->share_bits;
+  b.length = FARO_REPORT_HEAD;
+  split_mask(width, mask);
+  memset(b.data + b.length, 0, faro_split_packed(c));
+  for (size_t i = 0; i < ENTRIES; i++)
+    for (unsigned bit = 0; bit < width; bit++) {
+      const uint64_t share = (uint64_t)c->encoding[0].least + (uint64_t)values[i] - mask[i];
+      const size_t at = i * width + bit;
+      b.data[b.length + at / 8] |= (unsigned char)((share >> bit & 1) << (at % 8));
+    }
+  b.length += faro_split_packed(c);
+  put_box(&b, c, to);
+  return b;
+}
+
+static void put_frame_head(bytes *b, const faro_campaign *c, const char *magic, uint64_t number) {
+  put(b, magic, 4);
+  put(b, c->digest, 16);
+  put32(b, 0);
+  put64(b, number);
+  put64(b, SPLIT_BATCH);
+}
+
+static void put_signature(bytes *b, size_t from, const faro_sign_key *key) {
+  crypto_sign_detached(b->data + b->length, NULL, b->data + from, b->length - from, key->secret);
+  b->length += FARO_SIGNATURE_BYTES;
+}
+
+static bytes shares_of(const faro_campaign *c, const faro_sign_key *key) {
+  bytes b = {.length = 0};
+  put_frame_head(&b, c, "FRX1", 0);
+  for (size_t i = 0; i < SPLIT_BATCH; i++) put_box(&b, c, adder_box.public_key);
+  put_signature(&b, 0, key);
+  return b;
+}
+
+/* A batch whose totals are `more` above the least, joined; its sum is for batch `number`. */
+static bytes joined_of(const faro_campaign *c, uint64_t number, uint64_t left_out, uint64_t more,
+                       const faro_sign_key *key) {
+  bytes b = {.length = 0}, plain = {.length = 0};
+  uint64_t mask[ENTRIES];
+  split_mask(c->share_bits, mask);
+  put_frame_head(&b, c, "FRB2", 0);
+  for (size_t i = 0; i < ENTRIES; i++)
+    put64(&b, (SPLIT_BATCH * (uint64_t)c->encoding[0].least + more - mask[i]) &
+                  ((UINT64_C(1) << c->share_bits) - 1));
+  const size_t sum = b.length;
+  put_frame_head(&b, c, "FRA1", number);
+  put64(&plain, left_out);
+  for (size_t i = 0; i < ENTRIES; i++) put64(&plain, mask[i]);
+  seal(plain.data, plain.length, box.public_key, b.data + b.length);
+  b.length += plain.length + FARO_SEAL_BYTES;
+  put_signature(&b, sum, key);
+  put_signature(&b, 0, &shuffler);
+  return b;
+}
+
+static void emit_split_frames(const faro_campaign *c) {
+  bytes b = split_report(c, adder_box.public_key);
+  emit("split-report", "split", "campaign-split", "as a client makes it", b.data, b.length);
+  emit("split-report-cut", "split", "campaign-split", "the last byte is missing", b.data, b.length - 1);
+  b = split_report(c, box.public_key);
+  emit("split-report-sealed", "split", "campaign-split", "the seed is sealed to the analyzer", b.data,
+       b.length);
+  b = shares_of(c, &shuffler);
+  emit("split-shares", "shares", "campaign-split", "as a shuffler makes them", b.data, b.length);
+  emit("split-shares-fewer", "shares", "campaign-split", "a box is missing", b.data,
+       b.length - FARO_BOX_BYTES);
+  b = shares_of(c, &stranger);
+  emit("split-shares-stranger", "shares", "campaign-split", "signed by another key", b.data, b.length);
+  b = joined_of(c, 0, 0, 7, &adder);
+  emit("split-batch", "joined", "campaign-split", "with the adder's sum", b.data, b.length);
+  b = joined_of(c, 1, 0, 7, &adder);
+  emit("split-batch-other", "joined", "campaign-split", "with the sum of another batch", b.data, b.length);
+  b = joined_of(c, 0, 0, 7, &shuffler);
+  emit("split-batch-own", "joined", "campaign-split", "with a sum that the shuffler signed", b.data,
+       b.length);
+  b = joined_of(c, 0, 2, 7, &adder);
+  emit("split-batch-left-out", "joined", "campaign-split", "two boxes were left out", b.data, b.length);
+  b = joined_of(c, 0, 0, UINT64_MAX, &adder); /* -1 */
+  emit("split-batch-lack", "joined", "campaign-split", "fewer ones than so many reports have", b.data,
+       b.length);
+}
+
+static void emit_split(void) {
+  static const edit edits[] = {{"split-none", "no adders", "\"adders\":[", "\"adders\":[],\"none\":["}};
+  faro_campaign c = campaign_of("shuffle-bits", 1);
+  char *text = NULL;
+  size_t length = 0;
+  c.adders = 1;
+  memcpy(c.adder[0].key, adder.public_key, FARO_KEY_BYTES);
+  memcpy(c.adder[0].seal, adder_box.public_key, FARO_KEY_BYTES);
+  snprintf(c.id, sizeof c.id, "vector-split");
+  assert_ok(faro_campaign_write(&c, &analyzer, &text, &length, error));
+  emit("campaign-split", "campaign", "-", "counts are split", text, length);
+  emit_edits("faro-campaign-4", "campaign", strchr(text, '\n') + 1, edits, 1);
+  const loaded third =
+      sign("faro-campaign-3", strchr(text, '\n') + 1, strlen(strchr(text, '\n') + 1), &analyzer);
+  emit("campaign-split-version", "campaign", "-", "adders in version 3", third.bytes, third.length);
+  free(third.bytes);
+  free(text);
+  emit_split_frames(&c);
+}
+
 static void emit_directions(void) {
   static const struct {
     uint64_t seed, index;
@@ -1003,6 +1172,7 @@ static void bless(void) {
   emit_growing();
   emit_phases();
   emit_rounds();
+  emit_split();
   emit_directions();
   emit_earlier();
   assert_int_equal(fclose(manifest), 0);
