@@ -186,7 +186,7 @@ static int serve(const faro_host_settings *settings) {
   if (admin) faro_log(FARO_LOG_INFO, "ready", "si si", "port", (int)faro_host_port(host), "admin", admin);
   else faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_host_port(host));
   faro_process_notify("READY=1");
-  while (!faro_process_wait(5000)) {
+  while (!faro_process_wait(faro_host_pause(host))) {
     if (faro_process_reloading()) faro_host_reload(host);
     faro_host_tend(host);
   }

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "service/http/listen.h"
 #include "service/http/sender.h"
+#include "service/role/admin.h"
 #include "service/role/json_text.h"
 #include "wire/wire.h"
 
@@ -29,7 +30,7 @@ static const faro_field options[] = {
 };
 
 enum { LIST, SHOW, CREATE }; /* the others are what the analyzer does to a campaign */
-FARO_WORDS(actions, "list", "show", "create", "open", "pause", "resume", "finish", "archive")
+FARO_WORDS(actions, "list", "show", "create", "open", "pause", "resume", "finish", "archive", "promote")
 
 /* Asking. */
 
@@ -38,37 +39,18 @@ typedef struct session {
   char url[FARO_URL_MAX + 1];
 } session;
 
-static faro_status read_token(const char *path, unsigned char token[static FARO_TOKEN_BYTES],
-                              faro_error *error) {
-  unsigned char *tokens = NULL;
-  size_t count = 0;
-  faro_status status = faro_tokens_load(path, &tokens, &count, error);
-  if (status != FARO_OK) return status;
-  if (count == 1) memcpy(token, tokens, FARO_TOKEN_BYTES);
-  else status = faro_fail(error, FARO_INVALID, "%s must contain one token (it contains %zu)", path, count);
-  sodium_memzero(tokens, count * FARO_TOKEN_BYTES);
-  free(tokens);
-  return status;
-}
-
 static faro_status open_session(session *s, const request *r, faro_error *error) {
-  unsigned char token[FARO_TOKEN_BYTES];
-  char header[32 + 2 * FARO_TOKEN_BYTES];
-  char digits[2 * FARO_TOKEN_BYTES + 1];
+  char header[FARO_ADMIN_HEADER];
   size_t length = strlen(r->url);
   while (length > 0 && r->url[length - 1] == '/') length--; /* as copied from a browser */
   if (length > FARO_URL_MAX) return faro_fail(error, FARO_INVALID, "--url is too long");
   snprintf(s->url, sizeof s->url, "%.*s", (int)length, r->url);
   faro_status status = faro_url_check("--url", s->url, r->insecure, error);
-  if (status == FARO_OK) status = read_token(r->token, token, error);
+  if (status == FARO_OK) status = faro_admin_header(r->token, header, error);
   if (status != FARO_OK) return status;
-  sodium_bin2hex(digits, sizeof digits, token, sizeof token);
-  snprintf(header, sizeof header, "Authorization: Bearer %s", digits);
   const faro_sender_params params = {
       .authority = r->authority, .header = header, .timeout = 120, .limit = 4 << 20};
   status = faro_sender_create(&s->sender, &params, error);
-  sodium_memzero(token, sizeof token);
-  sodium_memzero(digits, sizeof digits);
   sodium_memzero(header, sizeof header);
   return status;
 }
@@ -214,7 +196,8 @@ static int run(int argc, char **argv) {
 
 const cli_command cli_campaign = {
     .name = "campaign",
-    .usage = "campaign list|show|create|open|pause|resume|finish|archive [NAME] --url URL --token FILE",
+    .usage =
+        "campaign list|show|create|open|pause|resume|finish|archive|promote [NAME] --url URL --token FILE",
     .summary = "list an analyzer's campaigns, and open, pause, end and archive them",
     .run = run,
     .options = options,
@@ -228,6 +211,7 @@ const cli_command cli_campaign = {
              "  pause    take no reports or batches, and publish nothing, until it is resumed\n"
              "  resume   go on after a pause\n"
              "  finish   end it before its budget is used up; reports are refused for good\n"
-             "  archive  only show what a finished campaign has published\n",
+             "  archive  only show what a finished campaign has published\n"
+             "  promote  let a standby take over, now; the first analyzer never goes on after that\n",
     .help = "NAME is left out if the analyzer has one campaign only.\n",
 };

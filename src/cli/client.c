@@ -47,10 +47,13 @@ typedef struct request {
 
 static const faro_field options[] = {
     {"config", FARO_FIELD_WORD, FARO_AT(request, file), .value = "FILE",
-     .help = "settings in YAML: analyzer, key, token, state, authority, epsilon, delta, trust, level, "
-             "honest, insecure, fixed, shufflers; options replace them; see faro-client(1)"},
+     .help =
+         "settings in YAML: analyzer, standby, key, token, state, authority, epsilon, delta, trust, level, "
+         "honest, insecure, fixed, shufflers; options replace them; see faro-client(1)"},
     {"analyzer", FARO_FIELD_TEXT, SETTING(analyzer), .value = "URL",
      .help = "address of the analyzer, which publishes the campaign and the policies"},
+    {"standby", FARO_FIELD_TEXT, SETTING(standby), .value = "URL",
+     .help = "address of the analyzer's standby, which is asked if the analyzer does not answer"},
     {"key", FARO_FIELD_TEXT, SETTING(key_file), .value = "FILE",
      .help = "the analyzer's public signing key, from `faro keys sign`"},
     {"token", FARO_FIELD_TEXT, SETTING(token), .value = "FILE",
@@ -99,7 +102,9 @@ static int check(const request *r) {
     return cli_usage(&cli_client,
                      "--state FILE is required to send reports (--dry-run and --show do without)");
   faro_error error = {0};
-  return faro_url_check("analyzer", c->analyzer, c->insecure, &error) == FARO_OK ? CLI_GO : cli_fail(&error);
+  faro_status status = faro_url_check("analyzer", c->analyzer, c->insecure, &error);
+  if (status == FARO_OK && *c->standby) status = faro_url_check("standby", c->standby, c->insecure, &error);
+  return status == FARO_OK ? CLI_GO : cli_fail(&error);
 }
 
 /* Options replace what the file says, in any order: they are read again after it. */
@@ -162,9 +167,15 @@ static faro_status fetch_campaign(session *s, faro_error *error) {
   faro_sent sent;
   faro_status status =
       faro_client_place_open(&s->place, s->client, c->analyzer, c->state, !s->r->dry && !s->r->show, error);
+  snprintf(s->place.second, sizeof s->place.second, "%s", c->standby);
   if (status == FARO_OK && !c->fixed) status = faro_client_place_look(&s->place, s->client, s->sender, error);
-  if (status == FARO_OK)
-    status = faro_client_fetch_campaign(s->client, s->sender, s->place.address, &sent, error);
+  if (status == FARO_OK) {
+    faro_error why = {0};
+    status = faro_client_fetch_campaign(s->client, s->sender, s->place.address, &sent, &why);
+    if (status == FARO_SYSTEM && faro_client_place_turn(&s->place))
+      status = faro_client_fetch_campaign(s->client, s->sender, s->place.address, &sent, error);
+    else if (status != FARO_OK) (void)faro_fail(error, status, "%s", why.message);
+  }
   if (status == FARO_OK && !c->fixed && !faro_client_place_settled(&s->place, s->client))
     status = faro_client_place_look(&s->place, s->client, s->sender, error);
   if (status == FARO_OK) s->campaign = *faro_client_view(s->client);
@@ -178,6 +189,10 @@ static faro_status fetch_policy(session *s, uint64_t after, faro_error *error) {
   const uint64_t before = faro_client_moved(s->client);
   faro_status status =
       faro_client_fetch_policy(s->client, s->sender, s->place.address, after, false, &fresh, &why);
+  if (status == FARO_SYSTEM && faro_client_place_turn(&s->place)) {
+    why = (faro_error){0};
+    status = faro_client_fetch_policy(s->client, s->sender, s->place.address, after, false, &fresh, &why);
+  }
   if ((status == FARO_INVALID || status == FARO_SYSTEM) && !s->r->settings.fixed &&
       faro_client_place_look(&s->place, s->client, s->sender, NULL) == FARO_OK &&
       faro_client_moved(s->client) > before) {

@@ -430,18 +430,34 @@ faro_status faro_notice_read(const faro_campaign *campaign, const char *text, si
  *   84  4  1: the shuffler is unwell; 0: it is well
  *   88 64  Ed25519 signature of the shuffler, over everything before
  *
- * Nothing depends on a greeting but what the analyzer says about its health. */
-enum { FARO_GREETING_BYTES = 88 + FARO_SIGNATURE_BYTES };
+ * A shuffler that knows of a standby, or has seen an epoch, says more:
+ *
+ *    0  4  "FRG3", then as above up to 87
+ *   88  8  the highest epoch that it has seen
+ *   96 64  the proof of that epoch; zeros if it is 0
+ *  160  4  seconds since the analyzer of that epoch answered
+ *  164  8  the challenge in the last answer of the analyzer that is greeted; 0: none
+ *  172 64  Ed25519 signature of the shuffler, over everything before
+ *
+ * Greetings lift the fence of a copy, fence an analyzer that was replaced, and let a standby take
+ * over. */
+enum { FARO_GREETING_BYTES = 88 + FARO_SIGNATURE_BYTES, FARO_GREETING_MAX = 172 + FARO_SIGNATURE_BYTES };
 
 typedef struct faro_greeting {
   uint32_t shuffler; /* in the reader's campaign, by its key */
   bool same;         /* the campaign is the reader's */
   uint64_t first, open;
   bool unwell;
+  bool longer; /* FRG3; otherwise the members below are 0 */
+  uint64_t epoch;
+  unsigned char proof[FARO_SIGNATURE_BYTES]; /* not verified */
+  uint32_t silent;
+  uint64_t challenge;
 } faro_greeting;
 
-void faro_greeting_write(const faro_campaign *campaign, const faro_greeting *greeting,
-                         const faro_sign_key *key, unsigned char out[static FARO_GREETING_BYTES]);
+/* Returns the number of bytes. */
+size_t faro_greeting_write(const faro_campaign *campaign, const faro_greeting *greeting,
+                           const faro_sign_key *key, unsigned char out[static FARO_GREETING_MAX]);
 /* FARO_INVALID if it is not from a shuffler of the campaign; _from: from a role with one of these
  * keys, which is then `shuffler`. */
 faro_status faro_greeting_read(const faro_campaign *campaign, const unsigned char *bytes, size_t length,
@@ -450,6 +466,15 @@ faro_status faro_greeting_read_from(const faro_campaign *campaign,
                                     const unsigned char (*keys)[FARO_KEY_BYTES], size_t count,
                                     const char *role, const unsigned char *bytes, size_t length,
                                     faro_greeting *greeting, faro_error *error) FARO_WARN_UNUSED;
+
+/* An epoch counts how often a standby has taken over from the analyzer of a campaign. Its proof is
+ * the analyzer's Ed25519 signature over "FRE1", the campaign's digest and the epoch (8 bytes). Who
+ * has seen an epoch deals with no analyzer of a lower one any more. */
+void faro_epoch_sign(const unsigned char digest[static FARO_DIGEST_BYTES], uint64_t epoch,
+                     const faro_sign_key *key, unsigned char proof[static FARO_SIGNATURE_BYTES]);
+bool faro_epoch_proven(const unsigned char digest[static FARO_DIGEST_BYTES], uint64_t epoch,
+                       const unsigned char signer[static FARO_KEY_BYTES],
+                       const unsigned char proof[static FARO_SIGNATURE_BYTES]);
 
 /* Keys and their files. A file has one line: the kind, a blank, hexadecimal digits. Secrets have
  * mode 600 and are refused if others may read them. An existing file is never overwritten. */

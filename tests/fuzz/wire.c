@@ -524,23 +524,29 @@ int fuzz_key(const uint8_t *data, size_t size) {
   return 0;
 }
 
-/* Bit 0 of the first byte: from the campaign's shuffler; bit 1: with a signature that fits. */
+/* Bit 0 of the first byte: from the campaign's shuffler; bit 1: with a signature that fits; bit 2:
+ * with an epoch. */
 int fuzz_greeting(const uint8_t *data, size_t size) {
   start();
   if (size < 1) return 0;
   const faro_campaign *c = &campaigns[0];
-  unsigned char bytes[2 * FARO_GREETING_BYTES] = "FRG2", again[FARO_GREETING_BYTES];
+  const bool longer = data[0] & 4;
+  const size_t whole = longer ? FARO_GREETING_MAX : FARO_GREETING_BYTES;
+  const size_t before = whole - FARO_SIGNATURE_BYTES;
+  unsigned char bytes[2 * FARO_GREETING_MAX] = "FRG2", again[FARO_GREETING_MAX];
   const size_t length = size - 1 < sizeof bytes ? size - 1 : sizeof bytes;
   faro_greeting greeting = {0};
   faro_error error = {0};
+  if (longer) bytes[3] = '3';
   if (length > 4) memcpy(bytes + 4, data + 5, length - 4);
   if (data[0] & 1) memcpy(bytes + 36, shuffler.public_key, FARO_KEY_BYTES);
-  if (data[0] & 2) crypto_sign_detached(bytes + 88, NULL, bytes, 88, shuffler.secret);
+  if (data[0] & 2) crypto_sign_detached(bytes + before, NULL, bytes, before, shuffler.secret);
   if (faro_greeting_read(c, bytes, length, &greeting, &error) != FARO_OK) must(error.message[0] != '\0');
   else {
-    must(length == FARO_GREETING_BYTES && greeting.shuffler == 0);
-    faro_greeting_write(c, &greeting, &shuffler, again);
+    must(length == whole && greeting.shuffler == 0 && greeting.longer == longer);
+    must(faro_greeting_write(c, &greeting, &shuffler, again) == whole);
     must(memcmp(bytes + 68, again + 68, 16) == 0);
+    must(!longer || memcmp(bytes + 88, again + 88, before - 88) == 0);
     must(greeting.same == (memcmp(bytes, again, 36) == 0));
   }
   return 0;
@@ -571,7 +577,7 @@ int fuzz_standing(const uint8_t *data, size_t size) {
   faro_error error = {0};
   if (faro_standing_read((const char *)data, size, 1, &standing, &error) != FARO_OK)
     must(error.message[0] != '\0');
-  else must(standing.version > 0 && standing.next <= INT64_MAX);
+  else must(standing.version > 0 && standing.next <= INT64_MAX && standing.epoch <= INT64_MAX);
   return 0;
 }
 

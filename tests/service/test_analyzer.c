@@ -830,14 +830,14 @@ static off_t log_size(const trial *t) {
 
 /* What /healthz says while the shufflers are there: each greets first. */
 static long health(trial *t) {
-  unsigned char greeting[FARO_GREETING_BYTES];
+  unsigned char greeting[FARO_GREETING_MAX];
   for (size_t i = 0; i < t->shufflers; i++) {
     const faro_sent sent = get(t, "/v1/state");
     faro_standing there;
     assert_ok(faro_standing_read(sent.bytes, sent.length, i, &there, error));
     const faro_greeting hello = {.first = there.next, .open = there.next};
-    faro_greeting_write(&t->campaign, &hello, &t->shuffler[i], greeting);
-    assert_int_equal(post(t->sender, t->port, "/v1/state", greeting, sizeof greeting), 200);
+    const size_t length = faro_greeting_write(&t->campaign, &hello, &t->shuffler[i], greeting);
+    assert_int_equal(post(t->sender, t->port, "/v1/state", greeting, length), 200);
   }
   return get(t, "/healthz").status;
 }

@@ -398,6 +398,35 @@ static void test_peers__batches_on_their_way_are_no_difference(void **state) {
   close_desk(&d);
 }
 
+/* A fence is lifted when all that every shuffler has handed over is here, and all of them are in
+ * this analyzer's epoch. */
+static void test_peers__agree_in_one_epoch_on_all_that_was_handed_over(void **state) {
+  (void)state;
+  desk d;
+  open_desk(&d, 2);
+  d.peers.epoch = 3;
+  faro_peers_expect(&d.peers, 0, 5, 0);
+  faro_peers_expect(&d.peers, 1, 5, 0);
+  const faro_greeting good = {.same = true, .first = 5, .open = 5, .epoch = 3};
+  faro_greeting other = good;
+  other.shuffler = 1;
+  faro_peers_greeted(&d.peers, &good, 1001);
+  assert_false(faro_peers_agree(&d.peers)); /* the other has not come */
+  faro_peers_greeted(&d.peers, &other, 1001);
+  assert_true(faro_peers_agree(&d.peers));
+  other.first = 4; /* it has not heard yet that batch 4 is here */
+  faro_peers_greeted(&d.peers, &other, 1002);
+  assert_true(faro_peers_agree(&d.peers));
+  const struct { uint64_t first, epoch; } bad[] = {{3, 3}, {6, 3}, {5, 2}, {5, 0}, {5, 4}};
+  for (size_t i = 0; i < 5; i++) {
+    other.first = bad[i].first;
+    other.epoch = bad[i].epoch;
+    faro_peers_greeted(&d.peers, &other, 1003);
+    assert_false(faro_peers_agree(&d.peers));
+  }
+  close_desk(&d);
+}
+
 /* Counts about reports with known tokens. */
 
 /* Each of n - 99 is drawn with probability 1/100, so the shown number is right on average, and the
@@ -527,7 +556,7 @@ static void test_outage__refusals_show_although_no_batch_closes(void **state) {
 static void test_standing__is_read_or_refused(void **state) {
   (void)state;
   faro_standing standing = {0};
-  char text[256];
+  char text[320];
   snprintf(text, sizeof text, "{\"campaign\":\"%064d\",\"version\":3,\"next\":[2,5]}", 7);
   assert_ok(faro_standing_read(text, strlen(text), 1, &standing, error));
   assert_int_equal(standing.next, 5);
@@ -537,6 +566,18 @@ static void test_standing__is_read_or_refused(void **state) {
   assert_int_equal(faro_standing_read(text, strlen(text) - 1, 1, &standing, NULL), FARO_INVALID);
   static const char *const bad[] = {"", "[]", "{\"campaign\":\"00\",\"version\":3,\"next\":[2]}",
                                     "{\"campaign\":3,\"version\":3,\"next\":[2]}"};
+  assert_int_equal(standing.epoch, 0);
+  snprintf(text, sizeof text,
+           "{\"campaign\":\"%064d\",\"version\":3,\"next\":[2],\"epoch\":2,\"proof\":\"%0128d\"}", 7, 9);
+  assert_ok(faro_standing_read(text, strlen(text), 0, &standing, error));
+  assert_int_equal(standing.epoch, 2);
+  assert_int_equal(standing.proof[FARO_SIGNATURE_BYTES - 1], 9);
+  snprintf(text, sizeof text, "{\"campaign\":\"%064d\",\"version\":3,\"next\":[2],\"epoch\":2}",
+           7); /* no proof */
+  assert_int_equal(faro_standing_read(text, strlen(text), 0, &standing, NULL), FARO_INVALID);
+  snprintf(text, sizeof text,
+           "{\"campaign\":\"%064d\",\"version\":3,\"next\":[2],\"epoch\":-1,\"proof\":\"%0128d\"}", 7, 9);
+  assert_int_equal(faro_standing_read(text, strlen(text), 0, &standing, NULL), FARO_INVALID);
   for (size_t i = 0; i < 4; i++)
     assert_int_equal(faro_standing_read(bad[i], strlen(bad[i]), 0, &standing, NULL), FARO_INVALID);
 }
@@ -552,6 +593,7 @@ int main(void) {
       cmocka_unit_test(test_outage__memory_and_files_are_rounded),
       cmocka_unit_test(test_peers__silence_is_noticed_after_twenty_seconds_until_the_end),
       cmocka_unit_test(test_peers__batches_on_their_way_are_no_difference),
+      cmocka_unit_test(test_peers__agree_in_one_epoch_on_all_that_was_handed_over),
       cmocka_unit_test(test_thinned__shows_hundreds_on_average_and_nothing_of_the_first),
       cmocka_unit_test(test_tallies__a_wedge_shows_without_a_batch_and_goes_with_one),
       cmocka_unit_test(test_tallies__few_refusals_are_no_alarm),

@@ -454,16 +454,16 @@ static void check_addresses(const faro_trial *trial, faro_sender *sender) {
 /* A strange collector may not hand over anything, and says nothing. */
 static void check_strangers(const faro_trial *trial, faro_sender *sender) {
   char url[FARO_URL_MAX + 1];
-  unsigned char greeting[FARO_GREETING_BYTES];
+  unsigned char greeting[FARO_GREETING_MAX];
   faro_sent sent;
   faro_sign_key stranger;
   assert_ok(faro_sign_key_make(&stranger, error));
   faro_greeting_write(&trial->campaign, &(faro_greeting){0}, &stranger, greeting);
-  assert_ok(faro_send_post(sender, faro_trial_url(trial, 1, "/v1/state", url), greeting, sizeof greeting,
+  assert_ok(faro_send_post(sender, faro_trial_url(trial, 1, "/v1/state", url), greeting, FARO_GREETING_BYTES,
                            &sent, error));
   assert_int_equal(sent.status, 401);
-  assert_ok(faro_send_post(sender, faro_trial_url(trial, 1, "/v1/portions", url), greeting, sizeof greeting,
-                           &sent, error));
+  assert_ok(faro_send_post(sender, faro_trial_url(trial, 1, "/v1/portions", url), greeting,
+                           FARO_GREETING_BYTES, &sent, error));
   assert_int_equal(sent.status, 401);
   assert_ok(faro_send_get(sender, faro_trial_url(trial, 2, "/v1/collectors", url), &sent, error));
   assert_int_equal(sent.status, 404); /* a collector has no list */

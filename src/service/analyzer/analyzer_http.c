@@ -1,6 +1,8 @@
 /* analyzer_http: the analyzer's routes and their handlers. analyzer_role.h lists them. */
+#include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +27,20 @@ bool faro_analyzer_takes(faro_analyzer *a) {
   const bool done = a->served.status.version > faro_campaign_batches(&a->campaign);
   pthread_mutex_unlock(&a->served.mutex);
   return life == FARO_LIFE_OPEN || (life == FARO_LIFE_FINISHED && done);
+}
+
+bool faro_analyzer_is_replaced(faro_analyzer *a) {
+  pthread_mutex_lock(&a->served.mutex);
+  const bool replaced = a->served.seen > a->epoch;
+  pthread_mutex_unlock(&a->served.mutex);
+  return replaced;
+}
+
+/* Clients and shufflers ask the other address then. True if the request was answered. */
+static bool refuse_replaced(faro_analyzer *a, faro_http_request *request) {
+  const bool replaced = faro_analyzer_is_replaced(a);
+  if (replaced) faro_http_refuse(request, 503, "another analyzer has taken over this campaign");
+  return replaced;
 }
 
 /* 410: nobody has to try again. Clients know the text of the refusal (wire/verdict.h). */
@@ -57,9 +73,22 @@ static faro_status admit_batch(void *context, const faro_http_request *request, 
   return status;
 }
 
+/* Whether the shuffler sends in this analyzer's epoch. One that has seen a later epoch must not
+ * lose its batch here, and one that has not seen this one is told so by its next greeting. */
+static bool is_of_epoch(const faro_analyzer *a, const faro_http_request *request) {
+  char own[24];
+  const char *text = faro_http_query(request, "epoch");
+  snprintf(own, sizeof own, "%" PRIu64, a->epoch);
+  return text ? strcmp(text, own) == 0 : a->epoch == 0;
+}
+
 static void handle_batches(void *context, faro_http_request *request) {
   analyzer_served *served = &((faro_analyzer *)context)->served;
-  if (faro_analyzer_refuses(context, request)) return;
+  if (refuse_replaced(context, request) || faro_analyzer_refuses(context, request)) return;
+  if (!is_of_epoch(context, request)) {
+    faro_http_refuse(request, 503, "the batch is for an analyzer of another epoch");
+    return;
+  }
   pthread_mutex_lock(&served->mutex);
   const bool room = served->queued < FARO_BATCH_QUEUE && !served->ending;
   if (room) {
@@ -114,6 +143,7 @@ static bool query_number(const faro_http_request *request, const char *name, uin
 static void handle_policy(void *context, faro_http_request *request) {
   analyzer_served *served = &((faro_analyzer *)context)->served;
   uint64_t after = 0;
+  if (refuse_replaced(context, request)) return;
   if (!query_number(request, "after", &after)) {
     faro_http_refuse(request, 400, "after must be a whole number (a version)");
     return;
@@ -214,10 +244,31 @@ static void reply_state(faro_analyzer *a, faro_http_request *request) {
   json_t *json =
       json_pack("{ss sI so ss}", "campaign", faro_hex_write(a->campaign.digest, FARO_DIGEST_BYTES, digest),
                 "version", (json_int_t)version, "next", all, "state", faro_life_name(life));
+  if (json && a->epoch > 0) {
+    unsigned char proof[FARO_SIGNATURE_BYTES];
+    char digits[2 * FARO_SIGNATURE_BYTES + 1];
+    faro_epoch_sign(a->campaign.digest, a->epoch, &a->keys.sign, proof);
+    json_object_set_new(json, "epoch", json_integer((json_int_t)a->epoch));
+    json_object_set_new(json, "proof", json_string(faro_hex_write(proof, sizeof proof, digits)));
+  }
   reply_json(request, FARO_OK, json, &error);
 }
 
-static void handle_state(void *context, faro_http_request *request) { reply_state(context, request); }
+static void handle_state(void *context, faro_http_request *request) {
+  if (!refuse_replaced(context, request)) reply_state(context, request);
+}
+
+/* A shuffler has seen an epoch, with its proof. False: the proof is wrong. The worker makes it
+ * durable. */
+static bool see_epoch(faro_analyzer *a, const faro_greeting *greeting) {
+  if (greeting->epoch <= a->epoch) return true;
+  if (!faro_epoch_proven(a->campaign.digest, greeting->epoch, a->keys.sign.public_key, greeting->proof))
+    return false;
+  pthread_mutex_lock(&a->served.mutex);
+  if (greeting->epoch > a->served.seen) a->served.seen = greeting->epoch;
+  pthread_mutex_unlock(&a->served.mutex);
+  return true;
+}
 
 static void handle_greeting(void *context, faro_http_request *request) {
   faro_analyzer *a = context;
@@ -228,6 +279,11 @@ static void handle_greeting(void *context, faro_http_request *request) {
     faro_http_refuse(request, 401, error.message);
     return;
   }
+  if (!see_epoch(a, &greeting)) {
+    faro_http_refuse(request, 401, "the proof of the epoch in the greeting is not of this campaign");
+    return;
+  }
+  if (refuse_replaced(a, request)) return;
   faro_peers_greeted(&a->peers, &greeting, faro_clock());
   reply_state(a, request);
 }
@@ -279,22 +335,37 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
       applied->count > 0 ? applied->at[(applied->count - 1) % FARO_RATE_MARKS] : applied->start;
   const bool finished = a->served.life >= FARO_LIFE_FINISHED;
   const bool fenced = a->served.fenced;
+  const uint64_t seen = a->served.seen;
   pthread_mutex_unlock(&a->served.mutex);
+  char replaced[FARO_ILL_TEXT];
+  snprintf(replaced, sizeof replaced,
+           "another analyzer has taken over in epoch %" PRIu64 ", and this one is of epoch %" PRIu64
+           ": it takes no batch and publishes nothing any more. Stop it, and move its database away",
+           seen, a->epoch);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
   faro_health_set(&a->health, FARO_ILL_DATABASE_LOG,
                   needs_purge ? "another process reads the database, so applied reports stay in its log"
                               : "");
   faro_health_set(&a->health, FARO_ILL_FENCED,
-                  fenced ? "the database is a restored copy: no batch is taken until every shuffler has said "
-                           "that it handed over just those that are here"
-                         : "");
-  faro_peers_check(&a->peers, finished, faro_clock(), &a->health);
+                  seen > a->epoch ? replaced
+                  : fenced && a->epoch > 0
+                      ? "the database is a copy in a new epoch: no batch is taken until every "
+                        "shuffler has greeted in it, and said that all batches that it "
+                        "handed over are here"
+                  : fenced ? "the database is a restored copy: no batch is taken until every shuffler "
+                             "has said that it handed over just those that are here"
+                           : "");
+  faro_peers_check(&a->peers, finished || seen > a->epoch, faro_clock(), &a->health);
   for (size_t i = 0; i < a->campaign.shufflers; i++)
     faro_metric_set(a->metrics.heard[i], faro_peers_heard(&a->peers, i, faro_clock()));
   faro_metric_set(a->metrics.since, faro_clock() - since);
   faro_disk_look(&a->metrics.disk, a->settings->database);
   if (a->intake) faro_intake_check(a->intake, &a->health);
+  if (ready && seen > a->epoch) { /* it serves policies no more */
+    if (reasons) faro_text_add(reasons, "%s: %s\n", faro_ill_label(FARO_ILL_FENCED), replaced);
+    return false;
+  }
   return faro_health_write(&a->health, ready, reasons);
 }
 
@@ -318,7 +389,7 @@ void faro_analyzer_set_routes(faro_analyzer *a, bool open) {
       {"GET", "/v1/policy", handle_policy, 0, NULL},
       faro_campaign_form(&a->campaign) == FARO_WIRE_DIRECT ? reports : batches,
       {"GET", "/v1/state", handle_state, 0, NULL},
-      {"POST", "/v1/state", handle_greeting, FARO_GREETING_BYTES, NULL},
+      {"POST", "/v1/state", handle_greeting, FARO_GREETING_MAX, NULL},
       {"GET", "/v1/campaign", handle_campaign, 0, NULL},
       {"GET", "/v1/move", handle_move, 0, NULL},
       {"GET", "/v1/ledger", handle_ledger, 0, NULL},

@@ -20,6 +20,7 @@
 #include "service/analyzer/analyzer_role.h"
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
+#include "service/analyzer/copies.h"
 #include "service/analyzer/page.h"
 #include "service/role/peers.h"
 #include "service/role/disk.h"
@@ -55,6 +56,7 @@ typedef struct analyzer_served {
   faro_analyzer_status status;
   char stalled[FARO_ILL_TEXT]; /* why a batch could not be kept or applied; empty: all could */
   bool fenced;      /* a restored copy: nothing is taken or applied until it is known to be the newest */
+  uint64_t seen;    /* the highest epoch; above the analyzer's own: another one has taken over */
   bool needs_purge; /* the log of the database may hold reports that were applied */
 } analyzer_served;
 
@@ -62,10 +64,14 @@ typedef struct analyzer_served {
 typedef struct analyzer_worker {
   faro_store *store;
   faro_applier *applier;
-  double verify_at;   /* when the file is read anew */
-  uint64_t published; /* version of the policy */
-  size_t unkept;      /* bytes of a batch that could not be kept; 0: the last one could */
-  const char *logged; /* the campaign in lines of the log */
+  faro_copies *copies; /* NULL: there is no standby */
+  bool away;           /* the standby does not confirm: nothing is taken or applied */
+  double confirmed;    /* when it did so last, on faro_clock; 0: never */
+  uint64_t kept_seen;  /* `seen` of the database */
+  double verify_at;    /* when the file is read anew */
+  uint64_t published;  /* version of the policy */
+  size_t unkept;       /* bytes of a batch that could not be kept; 0: the last one could */
+  const char *logged;  /* the campaign in lines of the log */
   pthread_t thread;
   bool started;
 } analyzer_worker;
@@ -91,7 +97,7 @@ typedef struct analyzer_metrics {
   faro_metric *since, *waiting, *heard[FARO_SHUFFLERS_MAX];
   faro_disk disk;
   faro_metric *receipt[FARO_RECEIPTS], *applied, *reports, *spoiled, *failures, *version, *charged, *allowed,
-      *seconds;
+      *seconds, *standby, *epoch, *confirmed;
 } analyzer_metrics;
 
 /* The members before `served` do not change after the start. */
@@ -101,6 +107,7 @@ struct faro_analyzer {
   faro_campaign campaign;
   faro_blob document; /* the campaign's */
   faro_blob move;     /* its newest move's; NULL if it has not moved */
+  uint64_t epoch;     /* how often a standby has taken over */
   bool kept;          /* a copy of it is beside the database: it is not the first start */
   faro_http *http;    /* the public server, which is not ours */
   faro_http_route routes[FARO_ANALYZER_ROUTES];
@@ -124,6 +131,8 @@ void faro_analyzer_tag(const void *bytes, size_t length, char etag[static FARO_E
 /* Whether batches and reports are taken: not while the campaign is paused, nor after an operator
  * has ended it. A used-up budget is another thing: what comes then is refused one by one. */
 bool faro_analyzer_takes(faro_analyzer *analyzer);
+/* Whether another analyzer has taken over. Then this one serves campaign and ledger only. */
+bool faro_analyzer_is_replaced(faro_analyzer *analyzer);
 /* Answers a batch or reports that the campaign does not take now, or never again. False: it
  * does. */
 bool faro_analyzer_refuses(faro_analyzer *analyzer, faro_http_request *request);

@@ -96,6 +96,12 @@ static void set_metrics(faro_analyzer *a) {
   for (size_t i = 0; i < a->campaign.shufflers; i++)
     m->heard[i] = faro_metrics_gauge(m->all, "faro_shuffler_reachable", shuffler_label[i],
                                      "1 if the shuffler was heard of within 20 seconds, 0 if not.");
+  m->standby = faro_metrics_gauge(m->all, "faro_analyzer_standby", "", "1: a standby; 0: the analyzer.");
+  m->epoch = faro_metrics_gauge(m->all, "faro_analyzer_epoch", "", "How often a standby has taken over.");
+  faro_metric_set(m->epoch, (double)a->epoch);
+  if (a->worker.copies)
+    m->confirmed = faro_metrics_gauge(m->all, "faro_standby_confirmed_seconds", "",
+                                      "Seconds since the standby confirmed that it has the newest state.");
   faro_disk_init(&m->disk, m->all);
   faro_metric_set(m->allowed, (double)faro_campaign_batches(&a->campaign));
 }
@@ -159,6 +165,18 @@ static faro_status open_plans(faro_analyzer *a, faro_error *error) {
                                                : FARO_OK;
 }
 
+static faro_status find_epoch(faro_analyzer *a, faro_error *error) {
+  const faro_status status = faro_store_epoch(a->worker.store, &a->epoch, &a->served.seen, error);
+  a->worker.kept_seen = a->served.seen;
+  return status;
+}
+
+/* From now on a standby sees each change before it is made. */
+static faro_status open_copies(faro_analyzer *a, faro_error *error) {
+  if (*a->settings->standby.url == '\0' || is_archived(a)) return FARO_OK;
+  return faro_copies_create(&a->worker.copies, a->settings, &a->campaign, a->keys.sign.public_key, error);
+}
+
 static faro_status open_state(faro_analyzer *a, faro_error *error) {
   const char *database = a->settings->database;
   analyzer_worker *worker = &a->worker;
@@ -175,6 +193,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   if (status == FARO_OK)
     status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
   if (status == FARO_OK) status = faro_store_fenced(worker->store, &a->served.fenced, error);
+  if (status == FARO_OK) status = find_epoch(a, error);
   if (status == FARO_OK && a->served.fenced && a->campaign.shufflers == 0)
     status =
         faro_fail(error, FARO_INVALID,
@@ -186,7 +205,9 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
   if (status != FARO_OK) return status;
   faro_health_init(&a->health, a->metrics.all);
   faro_peers_init(&a->peers, &faro_peers_shufflers, a->campaign.shufflers, faro_clock());
-  status = open_intake(a, error);
+  a->peers.epoch = a->epoch;
+  status = open_copies(a, error);
+  if (status == FARO_OK) status = open_intake(a, error);
   if (status == FARO_OK && !a->kept) status = faro_campaign_keep(a->settings, &a->document, error);
   return status;
 }
@@ -247,6 +268,7 @@ void faro_analyzer_stop(faro_analyzer *analyzer) {
   free(a->reader.ledger.text);
   free(a->reader.status.text);
   faro_applier_destroy(a->worker.applier);
+  faro_copies_destroy(a->worker.copies);
   faro_plans_destroy(a->campaign.plans);
   faro_store_close(a->worker.store);
   if (a->metrics.all) { /* then these were made too */

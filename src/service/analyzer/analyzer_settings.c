@@ -32,6 +32,11 @@ static const faro_field fields[] = {
     FARO_HTTP_FIELDS(faro_analyzer_settings),
     {"url", FARO_FIELD_TEXT, CAMPAIGN(analyzer), .required = true,
      .help = "the address at which clients and shufflers find the analyzer"},
+    {"standby.url", FARO_FIELD_TEXT, AT(standby.url)},
+    {"standby.token", FARO_FIELD_TEXT, AT(standby.token)},
+    {"standby.authority", FARO_FIELD_TEXT, AT(standby.authority)},
+    {"standby.follow", FARO_FIELD_FLAG, AT(standby.follow)},
+    {"standby.take-over", FARO_FIELD_REAL, AT(standby.take_over), .least = 15, .most = 86400},
     {"database", FARO_FIELD_TEXT, AT(database), .required = true, .help = "the file of its state"},
     {"sign", FARO_FIELD_TEXT, AT(sign), .required = true, .help = "the file of its secret signing key"},
     {"seal", FARO_FIELD_TEXT, AT(seal), .required = true, .help = "the file of its secret sealing key"},
@@ -153,11 +158,39 @@ static faro_status check_urls(const faro_analyzer_settings *s, faro_error *error
   return status;
 }
 
+/* A standby has no copy of the reports that an analyzer collects itself. */
+static faro_status check_standby(const faro_analyzer_settings *s, faro_error *error) {
+  const bool sends = *s->standby.url != '\0';
+  if (!sends && !s->standby.follow) {
+    if (*s->standby.token == '\0' && *s->standby.authority == '\0' && s->standby.take_over == 0)
+      return FARO_OK;
+    return faro_fail(error, FARO_INVALID, "standby needs url, or follow: true");
+  }
+  if (sends && s->standby.follow)
+    return faro_fail(error, FARO_INVALID,
+                     "standby.url and standby.follow exclude each other: copies go from the first analyzer "
+                     "to its standby");
+  if (s->campaign.shufflers == 0)
+    return faro_fail(error, FARO_INVALID,
+                     "standby is for campaigns with shufflers: where clients report to the analyzer itself, "
+                     "the counts of their reports are in one place only, and can be moved (faro backup "
+                     "--final), not copied");
+  if (sends && *s->standby.token == '\0')
+    return faro_fail(error, FARO_INVALID,
+                     "standby.token is required: the file of an operator's token of the standby");
+  if (sends && s->standby.take_over > 0)
+    return faro_fail(error, FARO_INVALID, "standby.take-over belongs into the settings of the standby");
+  if (s->standby.follow && *s->http.admin_listen == '\0')
+    return faro_fail(error, FARO_INVALID, "standby.follow needs admin-listen: copies arrive there");
+  return sends ? faro_url_check("standby.url", s->standby.url, s->http.insecure, error) : FARO_OK;
+}
+
 static faro_status finish(faro_analyzer_settings *settings, const char *path, faro_error *error) {
   faro_error inner = {0};
   faro_status status = check_constant(settings, &inner);
   if (status == FARO_OK) status = load_features(settings, &inner);
   if (status == FARO_OK) status = check_urls(settings, &inner);
+  if (status == FARO_OK) status = check_standby(settings, &inner);
   if (status != FARO_OK) faro_fail(error, status, "%s: %.300s", faro_path_end(path), inner.message);
   return status;
 }

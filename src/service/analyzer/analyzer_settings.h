@@ -24,6 +24,13 @@ typedef struct faro_analyzer_settings {
   struct {
     char database[FARO_PATH_SIZE];
   } after[FARO_BEFORE_MAX];
+  /* A standby (standby.h): where copies go, or that this analyzer is one. */
+  struct {
+    char url[FARO_URL_MAX + 1]; /* of the standby's admin port; empty: none */
+    char token[FARO_PATH_SIZE], authority[FARO_PATH_SIZE];
+    bool follow;      /* this analyzer is a standby, until it takes over */
+    double take_over; /* seconds of silence after which it does so by itself; 0: never */
+  } standby;
   bool found; /* by the command line: found a campaign even if one was founded here before */
 
   /* The campaign as asked for: the keys of the file are read straight into it. What follows from

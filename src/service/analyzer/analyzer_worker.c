@@ -13,6 +13,7 @@
 static const double ANSWER = 60;         /* seconds that an operator waits for the worker */
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
 
+static const double TELL = 2;    /* seconds after which a standby is told that the analyzer lives */
 static const double VERIFY = 20; /* seconds between looks for damage */
 
 /* Publishing. */
@@ -190,7 +191,7 @@ faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, faro_error 
 /* Whether batches and reports are used now. */
 static bool is_fenced(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
-  const bool fenced = a->served.fenced;
+  const bool fenced = a->served.fenced || a->served.seen > a->epoch;
   pthread_mutex_unlock(&a->served.mutex);
   return fenced;
 }
@@ -198,7 +199,7 @@ static bool is_fenced(faro_analyzer *a) {
 /* Lifts the fence of a restored copy as soon as all shufflers agree that it is the newest state. */
 static void try_to_lift(faro_analyzer *a) {
   faro_error error = {0};
-  if (!is_fenced(a) || !faro_peers_agree(&a->peers)) return;
+  if (!is_fenced(a) || faro_analyzer_is_replaced(a) || !faro_peers_agree(&a->peers)) return;
   const faro_status status = faro_store_lift(a->worker.store, &error);
   if (status != FARO_OK) {
     faro_log_error("fence-not-lifted", &error);
@@ -208,6 +209,62 @@ static void try_to_lift(faro_analyzer *a) {
   a->served.fenced = false;
   pthread_mutex_unlock(&a->served.mutex);
   faro_log(FARO_LOG_INFO, "fence-lifted", NULL);
+}
+
+/* The standby. */
+
+/* Another analyzer has taken over: this one remembers it. */
+static void keep_epoch(faro_analyzer *a) {
+  faro_error error = {0};
+  pthread_mutex_lock(&a->served.mutex);
+  const uint64_t seen = a->served.seen;
+  pthread_mutex_unlock(&a->served.mutex);
+  if (seen <= a->worker.kept_seen) return;
+  if (faro_store_see_epoch(a->worker.store, seen, &error) != FARO_OK) {
+    faro_log_error("epoch-not-kept", &error);
+    return;
+  }
+  a->worker.kept_seen = seen;
+  faro_log(FARO_LOG_ERROR, "replaced", "sI sI", "epoch", (json_int_t)seen, "own", (json_int_t)a->epoch);
+  pthread_mutex_lock(&a->served.mutex);
+  if (!a->served.closing) faro_http_wake(a->http); /* those that wait for a policy ask elsewhere */
+  pthread_mutex_unlock(&a->served.mutex);
+}
+
+/* What the standby has answered. */
+static void note_answer(faro_analyzer *a, faro_status status, const faro_error *error) {
+  char text[FARO_ILL_TEXT] = "";
+  const uint64_t epoch = faro_copies_epoch(a->worker.copies);
+  a->worker.away = status != FARO_OK;
+  if (status == FARO_OK) a->worker.confirmed = faro_clock();
+  else
+    snprintf(text, sizeof text, "no batch is taken or applied until the standby has a copy of it: %.300s",
+             error->message);
+  faro_health_set(&a->health, FARO_ILL_STANDBY, text);
+  pthread_mutex_lock(&a->served.mutex);
+  if (epoch > a->served.seen) a->served.seen = epoch;
+  pthread_mutex_unlock(&a->served.mutex);
+}
+
+/* The store's witness. */
+static faro_status show_standby(void *context, const unsigned char *image, size_t length, faro_error *error) {
+  faro_analyzer *a = context;
+  faro_error why = {0};
+  const faro_status status = faro_copies_send(a->worker.copies, image, length, &why);
+  note_answer(a, status, &why);
+  return status == FARO_OK ? FARO_OK : faro_fail(error, status, "standby: %.300s", why.message);
+}
+
+/* Says that the analyzer lives, and sends the state as it is if the standby has another one. A copy
+ * that is fenced may be old, and is not sent. */
+static void tell_standby(faro_analyzer *a) {
+  faro_error error = {0};
+  bool holds = false;
+  if (!a->worker.copies || is_fenced(a)) return;
+  if (!a->worker.away && faro_clock() - a->worker.confirmed < TELL) return;
+  faro_status status = faro_copies_greet(a->worker.copies, &holds, &error);
+  if (status == FARO_OK && !holds) status = faro_store_show(a->worker.store, &error);
+  note_answer(a, status, &error);
 }
 
 static bool is_open(faro_analyzer *a) { return faro_analyzer_life(a) == FARO_LIFE_OPEN && !is_fenced(a); }
@@ -225,7 +282,7 @@ static bool end_if_done(faro_analyzer *a) {
 static bool apply_all(faro_analyzer *a) {
   bool applied = true;
   bool purged = purge_log(a, faro_store_retry_purge);
-  while (applied && is_open(a)) {
+  while (applied && is_open(a) && !a->worker.away) {
     faro_error error = {0};
     const double start = faro_clock();
     faro_status status = faro_applier_step(a->worker.applier, &applied, &error);
@@ -237,6 +294,7 @@ static bool apply_all(faro_analyzer *a) {
     /* The version may also differ because an earlier publish failed. */
     if (status == FARO_OK && a->worker.published != faro_applier_snapshot(a->worker.applier).version)
       status = faro_analyzer_publish(a, true, &error);
+    if (a->worker.away) return false; /* the health says so */
     if (status != FARO_OK || a->worker.unkept == 0)
       set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
     if (status != FARO_OK) return false;
@@ -274,11 +332,21 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
   if (faro_analyzer_refuses(a, request)) return;
   if (is_fenced(a)) {
     faro_http_refuse(request, 503,
-                     "the database is a restored copy; whether it is the newest is not known yet");
+                     faro_analyzer_is_replaced(a)
+                         ? "another analyzer has taken over this campaign"
+                         : "the database is a restored copy; whether it is the newest is not known yet");
+    return;
+  }
+  if (a->worker.away) {
+    faro_http_refuse(request, 503, "the standby does not answer");
     return;
   }
   const faro_status status = faro_applier_receive(a->worker.applier, body, length, &receipt, &error);
   sodium_memzero(body, length);
+  if (status != FARO_OK && a->worker.away) {
+    faro_http_refuse(request, 503, "the standby has not confirmed the batch");
+    return;
+  }
   if (status != FARO_OK) { /* most likely a full disk: the shuffler still has the batch */
     a->worker.unkept = length;
     set_stalled(a, true, "batch-not-kept", &error);
@@ -300,7 +368,7 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
 static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[static FARO_BATCH_QUEUE],
                       size_t *count) {
   analyzer_served *served = &a->served;
-  const struct timespec until = faro_clock_after(again ? RETRY : LOOK);
+  const struct timespec until = faro_clock_after(again ? RETRY : a->worker.copies ? TELL : LOOK);
   pthread_mutex_lock(&served->mutex);
   int waited = 0;
   while (served->queued == 0 && !served->ending && !served->verb && waited == 0)
@@ -322,6 +390,7 @@ static void look(faro_analyzer *a) {
   }
   if (faro_store_waits(a->worker.store, &waiting, NULL) == FARO_OK)
     faro_metric_set(a->metrics.waiting, (double)waiting);
+  if (a->worker.confirmed > 0) faro_metric_set(a->metrics.confirmed, faro_clock() - a->worker.confirmed);
   (void)faro_analyzer_is_healthy(a, false, NULL);
 }
 
@@ -330,8 +399,11 @@ static void *work(void *context) {
   faro_log_campaign(a->worker.logged);
   faro_http_request *taken[FARO_BATCH_QUEUE];
   size_t count = 0;
+  tell_standby(a);
   bool well = apply_all(a) && !is_fenced(a); /* batches that came before a restart */
   while (take_work(a, !well, taken, &count)) {
+    keep_epoch(a);
+    tell_standby(a);
     obey(a);
     try_to_lift(a);
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
@@ -388,6 +460,8 @@ static void *work_on_intake(void *context) {
 faro_status faro_analyzer_start_worker(faro_analyzer *a, faro_error *error) {
   analyzer_worker *worker = &a->worker;
   worker->logged = faro_log_campaign_now();
+  const faro_store_witness witness = {.see = show_standby, .context = a};
+  if (worker->copies) faro_store_set_witness(worker->store, &witness);
   expect_batches(a, 0);
   worker->started = pthread_create(&worker->thread, NULL, a->intake ? work_on_intake : work, a) == 0;
   return worker->started ? FARO_OK : faro_fail(error, FARO_SYSTEM, "cannot start a thread");

@@ -11,6 +11,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "service/analyzer/applied.h"
+#include "service/http/sender.h"
+#include "service/role/admin.h"
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) {
@@ -380,6 +382,16 @@ static faro_status check_database(const faro_analyzer_settings *s, const faro_ap
   return status;
 }
 
+/* What the sender of copies reads (copies.h). */
+static faro_status check_standby(const faro_analyzer_settings *s, faro_error *error) {
+  char header[FARO_ADMIN_HEADER];
+  if (*s->standby.url == '\0') return FARO_OK;
+  const faro_status status = faro_admin_header(s->standby.token, header, error);
+  sodium_memzero(header, sizeof header);
+  if (status != FARO_OK || *s->standby.authority == '\0') return status;
+  return faro_authority_check(s->standby.authority, error);
+}
+
 faro_status faro_campaign_check(const faro_analyzer_settings *settings, faro_campaign *campaign, bool *known,
                                 faro_error *error) {
   faro_applier_keys keys;
@@ -387,6 +399,7 @@ faro_status faro_campaign_check(const faro_analyzer_settings *settings, faro_cam
   size_t length = 0;
   faro_status status = faro_analyzer_keys_load(settings, &keys, error);
   if (status == FARO_OK) status = check_token_file(settings->tokens, error);
+  if (status == FARO_OK) status = check_standby(settings, error);
   if (status == FARO_OK) status = faro_campaign_draft(settings, &keys, campaign, &document, &length, error);
   free(document);
   if (status == FARO_OK) status = check_database(settings, &keys, campaign, known, error);

@@ -3,6 +3,7 @@
  *   campaign   one row: the signed document and the key that signed it
  *   move       the signed documents by which addresses and keys have changed, by their numbers
  *   fence      a row if the file is a copy that may not be the newest state
+ *   epoch      one row if a standby has taken over, or an epoch was heard of
  *   state      one row: release and policy after `batches` batches
  *   inbox      batches that arrived and are not applied yet
  *   shuffler   for each, the number of the next batch, and the hash of the last one, to recognize
@@ -51,6 +52,9 @@ static const faro_database_migration STEPS[] = {
     {"CREATE TABLE move(number INTEGER PRIMARY KEY, document BLOB NOT NULL)", NULL},
     {"CREATE TABLE fence(one INTEGER PRIMARY KEY CHECK (one = 1))", NULL},
     {"ALTER TABLE history ADD COLUMN noise REAL", NULL}, /* NULL: not known */
+    {"CREATE TABLE epoch(one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL, seen INTEGER NOT "
+     "NULL)",
+     NULL},
 };
 
 static const faro_database_kind KIND = {.of = "an analyzer",
@@ -82,6 +86,8 @@ enum {
   SUM_SPOILED,
   PUT_LIFE,
   GET_LIVES,
+  GET_EPOCH,
+  SEE_EPOCH,
   STATEMENTS
 };
 
@@ -109,12 +115,15 @@ static const char *const SQL[STATEMENTS] = {
     /* The last ones; a campaign that is paused again and again has many. */
     [GET_LIVES] =
         "SELECT state, moment FROM (SELECT * FROM life ORDER BY number DESC LIMIT ?) ORDER BY number",
+    [GET_EPOCH] = "SELECT number, seen FROM epoch",
+    [SEE_EPOCH] = "INSERT INTO epoch VALUES (1, 0, ?) ON CONFLICT DO UPDATE SET seen = excluded.seen",
     [SUM_SPOILED] = "SELECT coalesce(sum(spoiled), 0) FROM history",
 };
 
 struct faro_store {
   faro_database *database;
   sqlite3_stmt *statement[STATEMENTS];
+  faro_store_witness witness; /* see is NULL: none */
 };
 
 static faro_status prepare(faro_store *s, faro_error *error) {
@@ -221,8 +230,60 @@ faro_status faro_store_fenced(faro_store *store, bool *fenced, faro_error *error
   return status;
 }
 
+void faro_store_set_witness(faro_store *store, const faro_store_witness *witness) {
+  store->witness = *witness;
+}
+
+faro_status faro_store_show(faro_store *store, faro_error *error) {
+  unsigned char *image = NULL;
+  size_t length = 0;
+  if (!store->witness.see) return FARO_OK;
+  faro_status status = faro_database_image(store->database, &image, &length, error);
+  if (status == FARO_OK) status = store->witness.see(store->witness.context, image, length, error);
+  sqlite3_free(image);
+  return status;
+}
+
+static faro_status commit(faro_store *s, faro_error *error) {
+  const faro_status status = faro_store_show(s, error);
+  return status == FARO_OK ? faro_database_run(s->database, "COMMIT", error) : status;
+}
+
+faro_status faro_store_sound(faro_store *store, faro_error *error) {
+  return faro_database_sound(store->database, error);
+}
+
 faro_status faro_store_lift(faro_store *store, faro_error *error) {
-  return faro_database_run(store->database, "DELETE FROM fence", error);
+  faro_status status = faro_database_begin(store->database, error);
+  if (status == FARO_OK) status = faro_database_run(store->database, "DELETE FROM fence", error);
+  if (status == FARO_OK) status = commit(store, error);
+  if (status != FARO_OK) faro_database_rollback(store->database);
+  return status;
+}
+
+faro_status faro_store_epoch(faro_store *store, uint64_t *epoch, uint64_t *seen, faro_error *error) {
+  sqlite3_stmt *get = store->statement[GET_EPOCH];
+  bool row = false;
+  *epoch = *seen = 0;
+  const faro_status status = faro_database_step(store->database, get, &row, error, "");
+  if (status == FARO_OK && row) {
+    *epoch = (uint64_t)sqlite3_column_int64(get, 0);
+    *seen = (uint64_t)sqlite3_column_int64(get, 1);
+  }
+  faro_database_reset(get);
+  return status;
+}
+
+faro_status faro_store_see_epoch(faro_store *store, uint64_t seen, faro_error *error) {
+  return faro_database_do(store->database, store->statement[SEE_EPOCH], error, "i", (int64_t)seen);
+}
+
+faro_status faro_store_take_over(faro_store *store, const char *path, uint64_t epoch, faro_error *error) {
+  char sql[160];
+  snprintf(sql, sizeof sql,
+           "INSERT OR REPLACE INTO fence VALUES (1); INSERT OR REPLACE INTO epoch VALUES (1, %lld, %lld)",
+           (long long)epoch, (long long)epoch);
+  return faro_database_copy(store->database, path, sql, error);
 }
 
 faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) {
@@ -293,7 +354,7 @@ faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_
   if (status == FARO_OK)
     status = faro_database_do(d, store->statement[SET_NEXT], error, "iib", (int64_t)batch->shuffler,
                               (int64_t)batch->number + 1, hash, (size_t)FARO_DIGEST_BYTES);
-  if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
+  if (status == FARO_OK) status = commit(store, error);
   if (status != FARO_OK) faro_database_rollback(d);
   return status;
 }
@@ -336,7 +397,7 @@ faro_status faro_store_commit(faro_store *store, const faro_store_step *step, fa
     status =
         faro_database_do(d, store->statement[CLEAR_INBOX], error, "ii", (int64_t)i, (int64_t)step->taken[i]);
   if (status == FARO_OK) status = faro_database_overwrite_scratch(d, error);
-  if (status == FARO_OK) status = faro_database_run(d, "COMMIT", error);
+  if (status == FARO_OK) status = commit(store, error);
   return status;
 }
 
@@ -495,9 +556,11 @@ faro_status faro_store_live(faro_store *store, faro_life life, faro_error *error
   struct tm utc;
   gmtime_r(&now, &utc);
   strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-  faro_status status = faro_store_present(store, error);
+  faro_status status = faro_database_begin(store->database, error);
   if (status == FARO_OK)
     status = faro_database_do(store->database, store->statement[PUT_LIFE], error, "tt", faro_life_name(life),
                               when);
+  if (status == FARO_OK) status = commit(store, error);
+  if (status != FARO_OK) faro_database_rollback(store->database);
   return status;
 }

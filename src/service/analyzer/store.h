@@ -42,6 +42,27 @@ faro_status faro_store_retire(faro_store *store, faro_error *error) FARO_WARN_UN
 faro_status faro_store_fenced(faro_store *store, bool *fenced, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_lift(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 
+/* How often a standby has taken over, and the highest epoch that was heard of: if that is higher,
+ * another analyzer goes on with the campaign, and this one never does again. */
+faro_status faro_store_epoch(faro_store *store, uint64_t *epoch, uint64_t *seen,
+                             faro_error *error) FARO_WARN_UNUSED;
+faro_status faro_store_see_epoch(faro_store *store, uint64_t seen, faro_error *error) FARO_WARN_UNUSED;
+/* A copy that goes on in a new epoch, fenced, at a new path. */
+faro_status faro_store_take_over(faro_store *store, const char *path, uint64_t epoch,
+                                 faro_error *error) FARO_WARN_UNUSED;
+
+/* A witness sees the database as it will be, before each commit of a batch, of a step and of a
+ * state of the campaign. If it fails, nothing is committed. */
+typedef struct faro_store_witness {
+  faro_status (*see)(void *context, const unsigned char *image, size_t length, faro_error *error);
+  void *context;
+} faro_store_witness;
+void faro_store_set_witness(faro_store *store, const faro_store_witness *witness);
+/* Shows it the database as it is. */
+faro_status faro_store_show(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+/* Whether the file is not damaged. */
+faro_status faro_store_sound(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+
 /* The newest move of the campaign (wire/move.h); NULL if it has not moved. */
 faro_status faro_store_move(faro_store *store, faro_blob *document, faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *document, size_t length,

@@ -82,6 +82,8 @@ static faro_status ask(faro_client_place *place, const char *address, bool patie
                        faro_sender *sender, faro_error *error) {
   faro_sent sent = {0};
   faro_status status = faro_client_fetch_move(client, sender, address, patient, &sent, error);
+  if (status == FARO_OK && sent.status >= 500 && *place->second) /* a standby that has not taken over */
+    status = faro_fail(error, FARO_SYSTEM, "%s answered %ld", address, sent.status);
   const uint64_t number = faro_client_moved(client);
   if (status == FARO_OK && sent.length > 0 && place->keep && faro_client_digest(client) &&
       number > place->stored)
@@ -98,14 +100,24 @@ faro_status faro_client_place_look(faro_client_place *place, faro_client *client
   char there[FARO_URL_MAX + 1];
   faro_error why = {0};
   snprintf(there, sizeof there, "%s", two ? faro_client_analyzer(client) : place->first);
-  faro_status status = ask(place, there, !two, client, sender, &why);
+  faro_status status = ask(place, there, !two && !*place->second, client, sender, &why);
   if (status == FARO_SYSTEM && two) {
     why = (faro_error){0};
-    status = ask(place, place->first, true, client, sender, &why);
+    status = ask(place, place->first, !*place->second, client, sender, &why);
+  }
+  if (status == FARO_SYSTEM && *place->second) {
+    why = (faro_error){0};
+    status = ask(place, place->second, true, client, sender, &why);
   }
   /* An analyzer that is behind; or the move of another campaign, which may be a successor. */
   if (status == FARO_OLD || (status == FARO_FOREIGN && !faro_client_view(client))) status = FARO_OK;
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
+}
+
+bool faro_client_place_turn(faro_client_place *place) {
+  if (*place->second == '\0') return false;
+  set_address(place, strcmp(place->address, place->second) == 0 ? place->first : place->second);
+  return true;
 }
 
 bool faro_client_place_settled(const faro_client_place *place, const faro_client *client) {

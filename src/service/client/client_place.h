@@ -11,6 +11,7 @@
 typedef struct faro_client_place {
   char address[FARO_URL_MAX + 1]; /* where to ask now */
   char first[FARO_URL_MAX + 1];   /* that of the settings */
+  char second[FARO_URL_MAX + 1];  /* that of a standby; empty: none. The caller sets it */
   char file[FARO_CLIENT_PATH + 8];
   bool keep;       /* the file may be written */
   bool changed;    /* the settings have another address than when the move was kept */
@@ -23,6 +24,9 @@ faro_status faro_client_place_open(faro_client_place *place, faro_client *client
 /* Asks for a newer move, gives it to the client and keeps it. FARO_SYSTEM: no address answers. */
 faro_status faro_client_place_look(faro_client_place *place, faro_client *client, faro_sender *sender,
                                    faro_error *error) FARO_WARN_UNUSED;
+/* Turns from the address in use to the standby's, or back, because that one does not serve what is
+ * needed. Documents are signed, so any address will do. False: there is no standby. */
+bool faro_client_place_turn(faro_client_place *place);
 /* Whether there is no need to ask again after the campaign was joined: it is not a successor, which
  * may have moved itself, and the move is kept. */
 bool faro_client_place_settled(const faro_client_place *place, const faro_client *client);

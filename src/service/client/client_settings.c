@@ -16,6 +16,7 @@ const char *faro_client_levels(size_t index) { return levels(index); }
 faro_status faro_client_settings_load(faro_client_settings *settings, const char *path, faro_error *error) {
   static const faro_field fields[] = {
       {"analyzer", FARO_FIELD_TEXT, AT(analyzer)},
+      {"standby", FARO_FIELD_TEXT, AT(standby)},
       {"key", FARO_FIELD_OTHER, AT(key), .required = true, .read = faro_public_key_read,
        .allowed = FARO_PUBLIC_KEY_ALLOWED},
       {"token", FARO_FIELD_TEXT, AT(token)},

@@ -9,6 +9,7 @@ enum { FARO_CLIENT_PATH = 1024 };
 /* An example:
  *
  *   analyzer: http://127.0.0.1:8400
+ *   standby: http://127.0.0.1:8410   # where its standby would answer; none: left out
  *   key: 64 hexadecimal digits       # the analyzer's public key, pinned
  *   token: /etc/faro/my.token        # a file with one token
  *   state: /var/lib/faro/client      # campaign, sequence number and policy version
@@ -23,7 +24,7 @@ enum { FARO_CLIENT_PATH = 1024 };
  *     - url: https://shuffler.example.net:8401
  *       key: 64 hexadecimal digits */
 typedef struct faro_client_settings {
-  char analyzer[FARO_URL_MAX + 1];
+  char analyzer[FARO_URL_MAX + 1], standby[FARO_URL_MAX + 1];
   unsigned char key[FARO_KEY_BYTES];
   bool key_set;
   char key_file[FARO_CLIENT_PATH], token[FARO_CLIENT_PATH], state[FARO_CLIENT_PATH],

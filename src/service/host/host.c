@@ -133,9 +133,23 @@ static faro_status open_draft(host_place *place, faro_error *error) {
   return status == FARO_OK ? start_campaign(place, error) : status;
 }
 
+/* The analyzer goes on from the standby's copy, fenced. If it cannot be started, it is tried again.
+ * Call it with `changes` held. */
+static faro_status take_over(host_place *place, faro_error *error) {
+  const faro_status status = faro_standby_promote(place->standby, error);
+  return status == FARO_OK ? start_campaign(place, error) : status;
+}
+
+static faro_status change_standby(host_place *place, const char *verb, faro_error *error) {
+  if (strcmp(verb, FARO_HOST_PROMOTE) == 0) return take_over(place, error);
+  return faro_fail(error, FARO_INVALID, "this analyzer is a standby, so %s is not possible; possible: %s",
+                   verb, FARO_HOST_PROMOTE);
+}
+
 /* Call it with `changes` held. */
 static faro_status change(host_place *place, const char *verb, faro_error *error) {
   faro_life after = FARO_LIFE_OPEN;
+  if (place->standby && !place->analyzer) return change_standby(place, verb, error);
   if (place->analyzer) return faro_analyzer_change(place->analyzer, verb, error);
   if (!place->draft)
     return faro_fail(error, FARO_INVALID, "the campaign could not be started: %.300s", place->error.message);
@@ -150,9 +164,22 @@ faro_status faro_host_change(host_place *place, const char *verb, faro_error *er
   return status;
 }
 
+/* Takes over if it is time, and starts what has taken over but failed to start. */
+static void tend_standby(host_place *place) {
+  faro_error error = {0};
+  if (place->analyzer) return;
+  faro_status status = FARO_OK;
+  if (!faro_standby_wanted(&place->settings)) status = start_campaign(place, &error);
+  else if (faro_standby_due(place->standby)) status = take_over(place, &error);
+  if (status != FARO_OK) faro_log_error("not-taken-over", &error);
+}
+
+int faro_host_pause(const faro_host *host) { return !is_many(host) && host->place[0]->standby ? 1000 : 5000; }
+
 /* A change may take a minute, and the main loop has other things to do: the next look is soon. */
 void faro_host_tend(faro_host *host) {
   if (pthread_mutex_trylock(&host->changes) != 0) return;
+  if (!is_many(host) && host->place[0]->standby) tend_standby(host->place[0]);
   for (size_t i = 0; is_many(host) && i < host->count; i++)
     if (!host->place[i]->analyzer && !host->place[i]->draft) (void)try_load(host->place[i], NULL);
   pthread_mutex_unlock(&host->changes);
@@ -178,7 +205,10 @@ static faro_status start_one(faro_host *host, faro_error *error) {
   const faro_status status = add_place(host, "", &place, error);
   if (status != FARO_OK) return status;
   place->settings = host->settings->one;
-  return start_campaign(place, error);
+  if (!faro_standby_wanted(&place->settings)) return start_campaign(place, error);
+  const faro_status made = faro_standby_create(&place->standby, &place->settings, error);
+  if (made == FARO_OK) faro_admin_make_room(host->admin, faro_standby_largest(place->standby));
+  return made;
 }
 
 static faro_status start_many(faro_host *host, faro_error *error) {
@@ -229,6 +259,7 @@ void faro_host_stop(faro_host *host) {
   faro_http_stop(host->http); /* while workers still answer parked requests */
   for (size_t i = 0; i < host->count; i++) {
     faro_analyzer_stop(host->place[i]->analyzer);
+    faro_standby_destroy(host->place[i]->standby);
     free(host->place[i]);
   }
   faro_metrics_destroy(host->metrics);

@@ -8,6 +8,9 @@
  *                   GET  /NAME/v1/life              one campaign
  *                   POST /NAME/v1/life?do=VERB      opens, pauses, ends it (life.h)
  *
+ * An analyzer with one campaign may be a standby (standby.h): then it serves nobody until it takes
+ * over, by itself or by POST /v1/life?do=promote.
+ *
  * Each campaign has its own settings, keys, database and worker. One that cannot start, or fails
  * later, does not stop the others: its paths are answered with 503, and it is tried again. A
  * campaign with a file but without a database is a draft: its settings are checked and its claim
@@ -27,8 +30,10 @@ uint16_t faro_host_port(const faro_host *host);
 uint16_t faro_host_admin_port(const faro_host *host); /* 0: there is none */
 /* Reads the certificate, and the tokens of operators and clients, again (reload.h). */
 void faro_host_reload(faro_host *host);
-/* Tries again to start campaigns that failed. Call it now and then. */
+/* Tries again to start campaigns that failed; a standby takes over if it is time. Call it now and
+ * then: at least every faro_host_pause milliseconds. */
 void faro_host_tend(faro_host *host);
+int faro_host_pause(const faro_host *host);
 /* Answers requests that are under way, and ends. NULL is allowed. */
 void faro_host_stop(faro_host *host);
 

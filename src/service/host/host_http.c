@@ -56,19 +56,21 @@ static host_place *place_of(faro_host *host, const char *path, const char **with
   return place;
 }
 
-/* What a place serves; NULL for a draft, which nobody sees. */
-static const faro_http_service *service_of(host_place *place,
-                                           const faro_http_service *(*part)(const faro_analyzer *)) {
+/* What a place serves, to operators or to everybody; NULL for a draft, which nobody sees. */
+static const faro_http_service *service_of(host_place *place, bool operators) {
   pthread_mutex_lock(&place->host->mutex);
   const faro_analyzer *analyzer = place->analyzer;
   const bool draft = place->draft;
   pthread_mutex_unlock(&place->host->mutex);
-  return analyzer ? part(analyzer) : draft ? NULL : &down;
+  if (analyzer) return operators ? faro_analyzer_admin(analyzer) : faro_analyzer_service(analyzer);
+  if (place->standby)
+    return operators ? faro_standby_admin(place->standby) : faro_standby_service(place->standby);
+  return draft ? NULL : &down;
 }
 
 static const faro_http_service *find_public(void *context, const char *path, const char **within) {
   host_place *place = place_of(context, path, within);
-  const faro_http_service *found = place ? service_of(place, faro_analyzer_service) : NULL;
+  const faro_http_service *found = place ? service_of(place, false) : NULL;
   if (!found) *within = path;
   return found;
 }
@@ -78,8 +80,10 @@ static const faro_http_service *find_for_operators(void *context, const char *pa
   const bool own = strcmp(path, "/v1/campaigns") == 0;
   host_place *place = own ? NULL : place_of(host, path, within);
   const bool life = place && strcmp(*within, "/v1/life") == 0;
+  const bool copy = place && place->standby && strcmp(*within, "/v1/copy") == 0;
   const faro_http_service *found = life    ? &place->life
-                                   : place ? service_of(place, faro_analyzer_admin)
+                                   : copy  ? faro_standby_admin(place->standby) /* also after a take-over */
+                                   : place ? service_of(place, true)
                                            : NULL;
   if (!found) *within = path;
   return found;
@@ -90,6 +94,7 @@ static const faro_http_service *find_for_operators(void *context, const char *pa
 typedef struct place_view {
   const char *name;
   faro_analyzer *analyzer;
+  faro_standby *standby;
   bool draft;
   char message[sizeof((faro_error){0}).message];
 } place_view;
@@ -98,6 +103,7 @@ static place_view look(host_place *place) {
   place_view view = {.name = place->name};
   pthread_mutex_lock(&place->host->mutex);
   view.analyzer = place->analyzer;
+  view.standby = place->standby;
   view.draft = place->draft;
   if (!place->analyzer && !place->draft)
     (void)faro_printable(place->error.message, view.message, sizeof view.message);
@@ -108,8 +114,9 @@ static place_view look(host_place *place) {
 /* Adds the reasons of a campaign why not. */
 static bool is_well(const place_view *view, bool ready, faro_text *reasons) {
   if (view->draft) return true;
-  if (!view->analyzer) return never(NULL, ready, reasons);
-  const faro_http_service *service = faro_analyzer_admin(view->analyzer);
+  if (!view->analyzer && !view->standby) return never(NULL, ready, reasons);
+  const faro_http_service *service =
+      view->analyzer ? faro_analyzer_admin(view->analyzer) : faro_standby_admin(view->standby);
   return service->healthy(service->context, ready, reasons);
 }
 
@@ -136,6 +143,9 @@ static json_t *place_json(host_place *place) {
   faro_analyzer_summary summary = {.campaign = &place->campaign, .state = "draft", .healthy = true};
   if (view.analyzer) summary = faro_analyzer_summarize(view.analyzer);
   if (view.analyzer || view.draft) json = summary_json(view.name, &summary);
+  else if (view.standby)
+    json = json_pack("{ss ss sb ss}", "name", view.name, "state", "standby", "healthy",
+                     (int)is_well(&view, false, NULL), "id", place->settings.campaign.id);
   else
     json = json_pack("{ss ss sb ss}", "name", view.name, "state", "failed", "healthy", 0, "message",
                      view.message);
@@ -195,9 +205,11 @@ static void handle_change(void *context, faro_http_request *request) {
   const char *verb = NULL;
   for (size_t i = 0; asked && !verb && faro_life_verb(i); i++)
     if (strcmp(asked, faro_life_verb(i)) == 0) verb = faro_life_verb(i);
+  if (asked && strcmp(asked, FARO_HOST_PROMOTE) == 0) verb = FARO_HOST_PROMOTE;
   const faro_status status =
       verb ? faro_host_change(place, verb, &error)
-           : faro_fail(&error, FARO_INVALID, "do must be one of open, pause, resume, finish, archive");
+           : faro_fail(&error, FARO_INVALID,
+                       "do must be one of open, pause, resume, finish, archive, " FARO_HOST_PROMOTE);
   if (status == FARO_OK) handle_life(context, request);
   else refuse(request, status, &error);
 }
@@ -301,7 +313,7 @@ void faro_host_set_services(faro_host *host) {
                                            {"GET", "/", handle_page, 0, NULL},
                                            {"GET", "/v1/campaigns", handle_list, 0, NULL},
                                            {"POST", "/v1/campaigns", handle_create, 0, NULL}};
-  const bool many = *host->settings->campaigns != '\0';
+  const host_place *one = *host->settings->campaigns == '\0' ? host->place[0] : NULL;
   const bool open = faro_http_open(&host->settings->http);
   host->service = (faro_http_service){
       .routes = routes,
@@ -309,7 +321,7 @@ void faro_host_set_services(faro_host *host) {
       .context = host,
       .healthy = is_healthy,
       .bare = true,
-      .metrics = many ? host->metrics : faro_analyzer_admin(host->place[0]->analyzer)->metrics,
+      .metrics = one && one->analyzer ? faro_analyzer_admin(one->analyzer)->metrics : host->metrics,
       .find = find_public};
   host->operators = (faro_http_service){.routes = routes,
                                         .count = 4,

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "service/analyzer/analyzer_role.h"
+#include "service/analyzer/standby.h"
 #include "service/host/host.h"
 #include "service/role/admin.h"
 
@@ -15,7 +16,8 @@ typedef struct host_place {
   faro_host *host;
   char name[FARO_ID_MAX + 1]; /* empty: the only one */
   faro_analyzer_settings settings;
-  faro_analyzer *analyzer; /* NULL: a draft, or it failed. Once set it stays */
+  faro_analyzer *analyzer; /* NULL: a draft or a standby, or it failed. Once set it stays */
+  faro_standby *standby;   /* NULL: none. Set at the start, and stays when it has taken over */
   bool draft;              /* it has no database yet */
   faro_campaign campaign;  /* as drafted; drafts only */
   faro_error error;        /* why it failed */
@@ -33,6 +35,8 @@ struct faro_host {
   size_t count;
   host_place *place[FARO_CAMPAIGNS_MAX];
 };
+
+#define FARO_HOST_PROMOTE "promote" /* what an operator wants of a standby */
 
 /* host.c. The place of a name, NULL: none. Takes no lock. */
 host_place *faro_host_find(const faro_host *host, const char *name, size_t length);

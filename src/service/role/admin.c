@@ -159,6 +159,26 @@ void faro_admin_reload(faro_admin *admin) {
   faro_log(FARO_LOG_INFO, "admin-tokens-reloaded", "sI", "tokens", (json_int_t)count);
 }
 
+void faro_admin_make_room(faro_admin *admin, size_t largest) {
+  if (admin) faro_http_make_room(admin->http, largest);
+}
+
+faro_status faro_admin_header(const char *path, char header[static FARO_ADMIN_HEADER], faro_error *error) {
+  unsigned char *tokens = NULL;
+  char digits[2 * FARO_TOKEN_BYTES + 1];
+  size_t count = 0;
+  faro_status status = faro_tokens_load(path, &tokens, &count, error);
+  if (status != FARO_OK) return status;
+  if (count == 1)
+    snprintf(header, FARO_ADMIN_HEADER, "Authorization: Bearer %s",
+             sodium_bin2hex(digits, sizeof digits, tokens, FARO_TOKEN_BYTES));
+  else status = faro_fail(error, FARO_INVALID, "%s must contain one token (it contains %zu)", path, count);
+  sodium_memzero(digits, sizeof digits);
+  sodium_memzero(tokens, count * FARO_TOKEN_BYTES);
+  free(tokens);
+  return status;
+}
+
 uint16_t faro_admin_port(const faro_admin *admin) { return admin ? faro_http_port(admin->http) : 0; }
 
 void faro_admin_stop(faro_admin *admin) {

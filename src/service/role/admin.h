@@ -30,6 +30,15 @@ void faro_admin_reload(faro_admin *admin);
 uint16_t faro_admin_port(const faro_admin *admin); /* 0: none */
 void faro_admin_stop(faro_admin *admin);
 
+/* Makes room for bodies of this size (server.h). */
+void faro_admin_make_room(faro_admin *admin, size_t largest);
+
+/* The header with which a program enters: "Authorization: Bearer ..." with the token in a file of
+ * mode 600. Wipe it after use. */
+enum { FARO_ADMIN_HEADER = 96 };
+faro_status faro_admin_header(const char *path, char header[static FARO_ADMIN_HEADER],
+                              faro_error *error) FARO_WARN_UNUSED;
+
 /* Whether the value of the header Authorization (NULL: none) has one of the tokens. The time does
  * not depend on how much of a token is right. */
 bool faro_admin_allows(const char *authorization, bool post, const unsigned char *hashes, size_t count);

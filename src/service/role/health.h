@@ -20,6 +20,8 @@
   X(DATABASE, "database-lost", false)               /* the same for the analyzer's file */                   \
   X(DATABASE_LOG, "database-log-not-emptied", true) /* another process reads that file */                    \
   X(FENCED, "fenced", true)                         /* a restored copy that may not be the newest state */   \
+  X(STANDBY, "standby-away", true)                  /* nothing is applied without it */                      \
+  X(NO_COPY, "no-copy", true)                       /* a standby waits for its first copy */                 \
   X(SILENT, "peer-silent", true)                    /* another role does not answer */                       \
   X(DIFFERS, "peer-differs", true)                  /* another role holds something else */                  \
   X(COLLECTOR, "collector-silent", true)            /* a joiner does not hear of a collector */              \

@@ -52,7 +52,9 @@ bool faro_peers_agree(faro_peers *p) {
   bool agree = p->count > 0;
   for (size_t i = 0; i < p->count; i++) {
     const faro_peer *peer = &p->peer[i];
-    agree = agree && peer->greeted && !peer->differs && peer->last.same && peer->last.first == peer->next;
+    const faro_greeting *last = &peer->last;
+    agree = agree && peer->greeted && !peer->differs && last->same && last->epoch == p->epoch &&
+            last->first <= peer->next && peer->next <= last->first + 1;
   }
   pthread_mutex_unlock(&p->mutex);
   return agree;

@@ -24,12 +24,13 @@ typedef struct faro_peers_words {
 } faro_peers_words;
 extern const faro_peers_words faro_peers_shufflers, faro_peers_collectors;
 
-/* Everything but `words`, `count` and `start` is guarded by the mutex. */
+/* Everything but `words`, `count`, `start` and `epoch` is guarded by the mutex. */
 typedef struct faro_peers {
   pthread_mutex_t mutex;
   const faro_peers_words *words;
   size_t count;
-  double start; /* on faro_clock */
+  double start;   /* on faro_clock */
+  uint64_t epoch; /* of this analyzer; set before the first greeting */
   faro_peer peer[FARO_SHUFFLERS_MAX];
 } faro_peers;
 
@@ -41,8 +42,9 @@ void faro_peers_clear(faro_peers *peers);
 void faro_peers_expect(faro_peers *peers, size_t shuffler, uint64_t next, double now);
 /* A shuffler has greeted. */
 void faro_peers_greeted(faro_peers *peers, const faro_greeting *greeting, double now);
-/* Whether every shuffler has greeted, and each has handed over just the batches that are here: then
- * this is the newest state. */
+/* Whether every shuffler has greeted in this analyzer's epoch, and all batches that it has handed
+ * over are here: then this is the newest state, and no shuffler hands a batch to another analyzer.
+ * One more batch may be here: the shuffler has not heard yet that it has arrived. */
 bool faro_peers_agree(faro_peers *peers);
 /* Copies what is expected of each shuffler. */
 void faro_peers_next(faro_peers *peers, uint64_t next[static FARO_SHUFFLERS_MAX]);

@@ -44,7 +44,7 @@ static bool ask(faro_follow *f, uint64_t version) {
   faro_place_address(f->params.place, address);
   snprintf(url, sizeof url, "%s/v1/policy?after=%" PRIu64, address, version);
   faro_status status = faro_send_get(f->sender, url, &sent, &error);
-  if (status == FARO_SYSTEM) faro_place_failed(f->params.place);
+  if (status == FARO_SYSTEM || (status == FARO_OK && sent.status >= 500)) faro_place_failed(f->params.place);
   if (status != FARO_OK || sent.status != 200) return false;
   status = take(f, &sent, &error);
   if (status == FARO_INVALID)

@@ -1,6 +1,7 @@
 /* handover: see the header. */
 #include "service/shuffler/handover.h"
 
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 
@@ -14,10 +15,13 @@ size_t faro_handover_bytes(const faro_handover *h, uint64_t count) {
 
 static faro_status post_batch(const faro_handover *h, const faro_batch *batch, unsigned char *frame,
                               faro_sent *sent, faro_error *error) {
-  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], notice[FARO_NOTICE_DIGITS + 1],
+  unsigned char proof[FARO_SIGNATURE_BYTES];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 64], notice[FARO_NOTICE_DIGITS + 1],
       header[32 + FARO_NOTICE_DIGITS];
   faro_place_address(h->place, address);
-  snprintf(url, sizeof url, "%s/v1/batches", address);
+  const uint64_t epoch = faro_place_epoch(h->place, proof);
+  if (epoch > 0) snprintf(url, sizeof url, "%s/v1/batches?epoch=%" PRIu64, address, epoch);
+  else snprintf(url, sizeof url, "%s/v1/batches", address);
   faro_batch_write(h->campaign, batch, h->key, frame);
   faro_notice_write(h->campaign, batch, h->key, notice);
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);

@@ -2,9 +2,12 @@
  * say it first; moves (wire/move.h) change it. The newest move is kept in STATE.move, and an older
  * one is never followed again. A move is kept only after it was found to fit to the campaign.
  *
- * The analyzer may not be at its new address yet, or not any more at its old one. So there are two
- * addresses, that of the move and that of the settings, and the one that failed gives way to the
- * other. All functions may be called from any thread. */
+ * The analyzer may not be at its new address yet, or not any more at its old one, and a standby may
+ * have taken over. So there are up to three addresses, that of the move and two of the settings,
+ * and the one that failed gives way to the next.
+ *
+ * The highest epoch that an analyzer has proven (wire.h) is kept in STATE.epoch: the shuffler deals
+ * with no analyzer of a lower one any more. All functions may be called from any thread. */
 #ifndef FARO_SERVICE_SHUFFLER_PLACE_H
 #define FARO_SERVICE_SHUFFLER_PLACE_H
 
@@ -32,6 +35,18 @@ void faro_place_move(faro_place *place, const faro_campaign *campaign, faro_move
 /* The address to ask now, and what to call if it does not answer. */
 void faro_place_address(faro_place *place, char url[static FARO_URL_MAX + 1]);
 void faro_place_failed(faro_place *place);
+/* All addresses: false if there is none with this index. Which one is in use, and to use one. */
+enum { FARO_PLACES = 3 };
+bool faro_place_at(faro_place *place, size_t index, char url[static FARO_URL_MAX + 1]);
+size_t faro_place_now(faro_place *place);
+void faro_place_use(faro_place *place, size_t index);
+/* The highest epoch, and its proof. */
+uint64_t faro_place_epoch(faro_place *place, unsigned char proof[static FARO_SIGNATURE_BYTES]);
+/* An analyzer of the campaign says which epoch it has. FARO_OLD: a higher one was seen;
+ * FARO_INVALID: the proof is wrong. A higher one is durable on return. */
+faro_status faro_place_see(faro_place *place, const unsigned char digest[static FARO_DIGEST_BYTES],
+                           uint64_t epoch, const unsigned char proof[static FARO_SIGNATURE_BYTES],
+                           faro_error *error) FARO_WARN_UNUSED;
 /* Asks for a newer move, and keeps it. A move that is refused is logged. */
 void faro_place_look(faro_place *place, faro_sender *sender);
 

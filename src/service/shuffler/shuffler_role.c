@@ -93,8 +93,11 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame) {
   faro_sent sent = {0};
   faro_error error = {0};
   char answer[FARO_SHOWN];
+  unsigned char proof[FARO_SIGNATURE_BYTES];
+  const uint64_t epoch = faro_place_epoch(r->place, proof);
   const faro_status status = faro_handover_post(&r->handover, batch, frame, &sent, &error);
-  if (status == FARO_OK && sent.status == 200) return true;
+  /* If another analyzer has taken over meanwhile, that one must have it. */
+  if (status == FARO_OK && sent.status == 200) return faro_place_epoch(r->place, proof) == epoch;
   if (status == FARO_INTERRUPTED) return false;
   faro_metric_add(r->refused, 1);
   tell_failed(r, batch, status == FARO_OK ? sent.status : 0, status == FARO_OK ? sent.bytes : error.message);
@@ -296,6 +299,7 @@ static faro_status start_watch(role *r, faro_error *error) {
                                     .intake = r->intake,
                                     .health = &r->health,
                                     .reachable = r->reachable,
+                                    .standby = !collects && *r->settings->standby != '\0',
                                     .ended = &r->ended};
   return faro_watch_create(&r->watch, &params, error);
 }

@@ -23,6 +23,7 @@ static const faro_field fields[] = {
     {"campaign", FARO_FIELD_TEXT, AT(campaign)},
     {"authority", FARO_FIELD_TEXT, AT(authority)},
     {"analyzer", FARO_FIELD_TEXT, AT(analyzer), .required = true, .help = "the analyzer's URL"},
+    {"standby", FARO_FIELD_TEXT, AT(standby)},
     {"analyzer-key", FARO_FIELD_OTHER, AT(analyzer_key), .required = true, .read = faro_public_key_read,
      .allowed = FARO_PUBLIC_KEY_ALLOWED},
     {"collectors", FARO_FIELD_LIST, AT(collectors), .least = 1, .most = FARO_COLLECTORS_MAX},
@@ -142,6 +143,8 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
     status = faro_url_check("analyzer", settings->analyzer, settings->http.insecure, &inner);
   if (status == FARO_OK && *settings->database)
     status = faro_spool_database_check(settings->database, &inner);
+  if (status == FARO_OK && *settings->standby != '\0')
+    status = faro_url_check("standby", settings->standby, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_kind(settings, &inner);
   if (status == FARO_OK && *settings->adder)
     status = faro_url_check("adder", settings->adder, settings->http.insecure, &inner);

@@ -18,6 +18,7 @@ typedef struct faro_shuffler_settings {
   char campaign[FARO_FILE_MAX + 1];  /* file of the campaign document; by default STATE.campaign */
   char authority[FARO_FILE_MAX + 1]; /* certificates to trust for the analyzer; empty: the system's */
   char analyzer[FARO_URL_MAX + 1];
+  char standby[FARO_URL_MAX + 1]; /* address of the analyzer's standby; empty: it has none */
   unsigned char analyzer_key[FARO_KEY_BYTES];
   /* A joiner's: where clients find the collectors, and their keys. */
   size_t collectors;

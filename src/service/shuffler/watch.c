@@ -20,13 +20,16 @@
 #include "wire/bytes.h"
 
 static const double PERIOD = 5, PATIENCE = 20; /* seconds */
+static const double SEEK = 1; /* seconds to the next greeting while an analyzer with a standby is silent,
+                               * and when another one has taken over */
 
 struct faro_watch {
   faro_watch_params params;
   faro_sender *sender;
   pthread_t thread;
   bool running;
-  pthread_mutex_t mutex; /* guards the members below, up to the end */
+  uint64_t challenge[FARO_PLACES]; /* what a standby wants to see in the next greeting */
+  pthread_mutex_t mutex;           /* guards the members below, up to the end */
   pthread_cond_t wake;
   bool ending;
   double answered; /* when the analyzer answered last, or the start */
@@ -36,14 +39,20 @@ faro_status faro_standing_read(const char *text, size_t length, size_t shuffler,
                                faro_error *error) {
   const char *campaign = NULL;
   const char *state = "open"; /* an analyzer of an older release does not say it */
+  const char *proof = "";
   json_t *next = NULL;
-  json_int_t version = 0;
+  json_int_t version = 0, epoch = 0;
   json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-  const bool read = json && json_unpack(json, "{ss sI so s?s}", "campaign", &campaign, "version", &version,
-                                        "next", &next, "state", &state) == 0;
+  const bool read =
+      json && json_unpack(json, "{ss sI so s?s s?I s?s}", "campaign", &campaign, "version", &version, "next",
+                          &next, "state", &state, "epoch", &epoch, "proof", &proof) == 0;
   const json_t *number = read ? json_array_get(next, shuffler) : NULL;
+  const bool proven =
+      read && epoch > 0 && faro_hex_read(proof, strlen(proof), standing->proof, FARO_SIGNATURE_BYTES);
   const bool good = number && json_is_integer(number) && json_integer_value(number) >= 0 && version >= 1 &&
+                    (epoch == 0 || proven) &&
                     faro_hex_read(campaign, strlen(campaign), standing->digest, FARO_DIGEST_BYTES);
+  if (good) standing->epoch = (uint64_t)epoch;
   if (good) standing->ended = strcmp(state, "finished") == 0 || strcmp(state, "archived") == 0;
   if (good) standing->version = (uint64_t)version;
   if (good) standing->next = (uint64_t)json_integer_value(number);
@@ -91,49 +100,117 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
   atomic_store(p->ended, there->ended && !after.over && *text == '\0');
 }
 
-/* Asks once. Who asks has a campaign, also if /healthz was asked before that and never again. */
-static void look(faro_watch *w) {
+/* A standby refuses greetings, with a challenge for the next one. */
+static uint64_t challenge_of(const faro_sent *sent) {
+  unsigned char bytes[8];
+  const char *digits = NULL;
+  json_t *json = json_loadb(sent->bytes, sent->length, JSON_REJECT_DUPLICATES, NULL);
+  const bool read = json && json_unpack(json, "{ss}", "challenge", &digits) == 0 &&
+                    faro_hex_read(digits, strlen(digits), bytes, sizeof bytes);
+  json_decref(json);
+  return read ? faro_load64(bytes) : 0;
+}
+
+static double silence(faro_watch *w) {
+  pthread_mutex_lock(&w->mutex);
+  const double silent = faro_clock() - w->answered;
+  pthread_mutex_unlock(&w->mutex);
+  return silent;
+}
+
+static void mark_answered(faro_watch *w) {
+  pthread_mutex_lock(&w->mutex);
+  w->answered = faro_clock();
+  pthread_mutex_unlock(&w->mutex);
+}
+
+/* Greets whoever is at an address. An analyzer that is of a campaign with epochs gets the longer
+ * greeting. */
+static faro_status greet(faro_watch *w, size_t index, const faro_spool_state *before, faro_sent *sent) {
   const faro_watch_params *p = &w->params;
-  faro_health_set(p->health, FARO_ILL_NO_CAMPAIGN, "");
-  const faro_spool_state before = faro_intake_snapshot(p->intake);
-  const faro_greeting greeting = {.first = first_of(&before),
-                                  .open = before.number,
-                                  .unwell = !faro_health_write(p->health, false, NULL)};
-  unsigned char bytes[FARO_GREETING_BYTES];
-  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32], text[FARO_ILL_TEXT];
-  faro_sent sent = {0};
-  faro_error error = {0};
-  faro_standing there;
-  faro_greeting_write(p->campaign, &greeting, p->key, bytes);
-  address_of(p, address);
+  faro_greeting greeting = {.first = first_of(before),
+                            .open = before->number,
+                            .unwell = !faro_health_write(p->health, false, NULL),
+                            .silent = (uint32_t)silence(w),
+                            .challenge = w->challenge[index]};
+  unsigned char bytes[FARO_GREETING_MAX];
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32];
+  if (!p->joiner) greeting.epoch = faro_place_epoch(p->place, greeting.proof);
+  greeting.longer = p->standby || greeting.epoch > 0;
+  const size_t length = faro_greeting_write(p->campaign, &greeting, p->key, bytes);
+  if (p->joiner) address_of(p, address);
+  else if (!faro_place_at(p->place, index, address)) return FARO_INVALID;
   snprintf(url, sizeof url, "%s/v1/state", address);
-  const faro_status status = faro_send_post(w->sender, url, bytes, sizeof bytes, &sent, &error);
-  const bool answered = status == FARO_OK && sent.status < 500;
-  if (answered) {
-    pthread_mutex_lock(&w->mutex);
-    w->answered = faro_clock();
-    pthread_mutex_unlock(&w->mutex);
-  }
-  faro_metric_set(p->reachable, answered);
-  if (!answered && !p->joiner) faro_place_failed(p->place);
-  if (!answered) return;
-  if (sent.status == 401) {
+  const faro_status status = faro_send_post(w->sender, url, bytes, length, sent, NULL);
+  w->challenge[index] = status == FARO_OK && sent->status == 503 ? challenge_of(sent) : 0;
+  return status;
+}
+
+static bool is_ours(const faro_watch *w, const faro_standing *there) {
+  return memcmp(there->digest, w->params.campaign->digest, FARO_DIGEST_BYTES) == 0;
+}
+
+/* Reads an answer, and remembers its epoch. False: it cannot be read, or is of an analyzer that was
+ * replaced. */
+static bool read_answer(faro_watch *w, const faro_sent *sent, faro_standing *there) {
+  const faro_watch_params *p = &w->params;
+  faro_error error = {0};
+  faro_status status = faro_standing_read(sent->bytes, sent->length, p->number, there, &error);
+  if (status == FARO_OK && !p->joiner && is_ours(w, there))
+    status = faro_place_see(p->place, there->digest, there->epoch, there->proof, &error);
+  if (status != FARO_OK) faro_log_error("state-not-read", &error);
+  return status == FARO_OK;
+}
+
+/* Asks the analyzer. True if it has answered and was not replaced. */
+static bool look(faro_watch *w) {
+  const faro_watch_params *p = &w->params;
+  const faro_spool_state before = faro_intake_snapshot(p->intake);
+  char text[FARO_ILL_TEXT];
+  faro_sent sent = {0};
+  faro_standing there = {0};
+  const faro_status status = greet(w, faro_place_now(p->place), &before, &sent);
+  const bool state = status == FARO_OK && sent.status == 200; /* one of an older release answers 404 */
+  const bool read = state && read_answer(w, &sent, &there);
+  const bool answered = status == FARO_OK && sent.status < 500 && (read || !state);
+  if (answered) mark_answered(w);
+  else if (!p->joiner) faro_place_failed(p->place);
+  if (answered && sent.status == 401) {
     snprintf(text, sizeof text, "the %s holds another campaign, of which this %s is no part", peer(p),
              self(p));
     faro_health_set(p->health, FARO_ILL_DIFFERS, text);
   }
-  if (sent.status != 200) return; /* an analyzer of an older release answers 404 */
-  if (faro_standing_read(sent.bytes, sent.length, p->number, &there, &error) == FARO_OK)
+  if (read) compare(w, &before, &there);
+  return answered;
+}
+
+/* Greets at the other addresses: a standby must hear from this shuffler, and may have taken over.
+ * An analyzer of a later epoch is used from now on, and any other one that answers if the one in
+ * use did not. */
+static bool seek(faro_watch *w, bool answered) {
+  const faro_watch_params *p = &w->params;
+  unsigned char proof[FARO_SIGNATURE_BYTES];
+  const size_t now = faro_place_now(p->place);
+  for (size_t i = 0; i < FARO_PLACES; i++) {
+    const faro_spool_state before = faro_intake_snapshot(p->intake);
+    const uint64_t epoch = faro_place_epoch(p->place, proof);
+    faro_sent sent = {0};
+    faro_standing there = {0};
+    if ((i == now && answered) || greet(w, i, &before, &sent) != FARO_OK || sent.status != 200) continue;
+    if (!read_answer(w, &sent, &there) || !is_ours(w, &there)) continue;
+    if (answered && there.epoch <= epoch) continue;
+    faro_place_use(p->place, i);
+    mark_answered(w);
     compare(w, &before, &there);
-  else faro_log_error("state-not-read", &error);
+    answered = true;
+  }
+  return answered;
 }
 
 void faro_watch_refresh(faro_watch *w) {
   char text[FARO_ILL_TEXT] = "", address[FARO_URL_MAX + 1];
   address_of(&w->params, address);
-  pthread_mutex_lock(&w->mutex);
-  const double silent = faro_clock() - w->answered;
-  pthread_mutex_unlock(&w->mutex);
+  const double silent = silence(w);
   const faro_spool_state state = faro_intake_snapshot(w->params.intake);
   const bool ended = atomic_load(w->params.ended);
   const bool done = ended || (state.over && state.waiting == 0); /* the analyzer may go home */
@@ -146,11 +223,17 @@ void faro_watch_refresh(faro_watch *w) {
 
 static void *watch(void *context) {
   faro_watch *w = context;
+  unsigned char proof[FARO_SIGNATURE_BYTES];
   for (bool ending = false; !ending;) {
     faro_place_look(w->params.place, w->sender);
-    look(w);
+    faro_health_set(w->params.health, FARO_ILL_NO_CAMPAIGN, ""); /* also if it is not asked ever again */
+    const uint64_t epoch = faro_place_epoch(w->params.place, proof);
+    bool answered = look(w);
+    if (w->params.standby) answered = seek(w, answered);
+    const bool soon = w->params.standby && (!answered || faro_place_epoch(w->params.place, proof) > epoch);
+    faro_metric_set(w->params.reachable, answered);
     faro_watch_refresh(w);
-    const struct timespec until = faro_clock_after(PERIOD);
+    const struct timespec until = faro_clock_after(soon ? SEEK : PERIOD);
     pthread_mutex_lock(&w->mutex);
     int waited = 0;
     while (!w->ending && waited == 0)

@@ -2,9 +2,11 @@
  * five seconds. A collector does the same with its joiner.
  *
  *   shuffler -> POST /v1/state, a greeting (wire.h)  -> analyzer compares
- *   shuffler compares <- {"campaign", "version", "next", "state"} <-
+ *   shuffler compares <- {"campaign", "version", "next", "state", "epoch", "proof"} <-
  *
- * It also asks whether the campaign has moved (place.h).
+ * It also asks whether the campaign has moved (place.h). If the analyzer has a standby, it greets
+ * that too, and each other address: the analyzer of the highest epoch is the one that counts. A
+ * standby hears from it how long the analyzer has been silent.
  *
  * Both are unwell if they cannot meet: they hold different campaigns, or one of them was put back
  * to an older state, so that batches are missing or would be made again. */
@@ -31,6 +33,7 @@ typedef struct faro_watch_params {
   faro_intake *intake;
   faro_health *health;
   faro_metric *reachable; /* whether the other side answered */
+  bool standby;           /* the analyzer has a standby, and this is not a collector */
   atomic_bool *ended;     /* whether it said last that the campaign has ended */
 } faro_watch_params;
 
@@ -46,6 +49,8 @@ typedef struct faro_standing {
   uint64_t version; /* the published policy's */
   uint64_t next;    /* the batch that it expects next of this shuffler or collector */
   bool ended;       /* an operator has ended the campaign, or its budget is used up */
+  uint64_t epoch;   /* 0: no standby has taken over, or an analyzer of an older release */
+  unsigned char proof[FARO_SIGNATURE_BYTES]; /* of the epoch; not verified */
 } faro_standing;
 /* Reads an answer of /v1/state. */
 faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,

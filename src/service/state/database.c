@@ -391,6 +391,33 @@ faro_status faro_database_copy(faro_database *database, const char *path, const 
   return status;
 }
 
+/* SQLite reads the pages through its cache, so those of the open transaction are among them. Bytes
+ * 18 and 19 say that there is a log; the image has none. */
+faro_status faro_database_image(faro_database *database, unsigned char **bytes, size_t *length,
+                                faro_error *error) {
+  sqlite3_int64 size = 0;
+  *bytes = sqlite3_serialize(database->handle, "main", &size, 0);
+  if (!*bytes || size < HEADER) {
+    sqlite3_free(*bytes);
+    *bytes = NULL;
+    return faro_fail(error, FARO_MEMORY, "cannot allocate a copy of %s", faro_path_end(database->path));
+  }
+  (*bytes)[18] = (*bytes)[19] = 1;
+  *length = (size_t)size;
+  return FARO_OK;
+}
+
+faro_status faro_database_sound(faro_database *database, faro_error *error) {
+  sqlite3_stmt *check = NULL;
+  bool row = false;
+  faro_status status = faro_database_prepare(database, "PRAGMA quick_check(1)", &check, error);
+  if (status == FARO_OK) status = faro_database_next(database, check, &row, error);
+  if (status == FARO_OK && !(row && strcmp((const char *)sqlite3_column_text(check, 0), "ok") == 0))
+    status = faro_fail(error, FARO_INVALID, "%s is damaged", faro_path_end(database->path));
+  sqlite3_finalize(check);
+  return status;
+}
+
 faro_status faro_database_retire(faro_database *database, faro_error *error) {
   char sql[48];
   snprintf(sql, sizeof sql, "PRAGMA user_version = %d", RETIRED);

@@ -59,6 +59,12 @@ void faro_database_close(faro_database *database); /* finalizes prepared stateme
  * it, and runs `sql` on the copy, unless that is NULL. The copy is on the disk on return. */
 faro_status faro_database_copy(faro_database *database, const char *path, const char *sql,
                                faro_error *error) FARO_WARN_UNUSED;
+/* The file as it would be if the open transaction were committed now, without a log. Free it with
+ * sqlite3_free, which wipes it. */
+faro_status faro_database_image(faro_database *database, unsigned char **bytes, size_t *length,
+                                faro_error *error) FARO_WARN_UNUSED;
+/* Reads everything: FARO_INVALID if the file is damaged. */
+faro_status faro_database_sound(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 /* Marks the database as moved to another place: nobody can open it again. */
 faro_status faro_database_retire(faro_database *database, faro_error *error) FARO_WARN_UNUSED;
 
