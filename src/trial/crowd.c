@@ -15,6 +15,8 @@
 #include "service/client/client_send.h"
 #include "wire/split.h"
 
+enum { EARLY = 64 }; /* clients whose first reports are kept */
+
 typedef struct person {
   uint64_t sequence;
   bool busy;
@@ -80,11 +82,11 @@ struct faro_crowd {
   unsigned char *bodies;
   size_t body_count, body_room, body_size;
   faro_patterns *secrets;
-  unsigned char *old;
-  unsigned char *share; /* scratch: the shares of a split report */
+  unsigned char *early; /* reports of the first few clients */
+  size_t early_of[EARLY], early_count;
+  const unsigned char *old; /* one of these, whose sender has reported again; NULL: none yet */
+  unsigned char *share;     /* scratch: the shares of a split report */
   uint64_t *mask;
-  size_t old_of; /* the client that sent it */
-  bool old_set, old_stale;
   faro_error broken;
 };
 
@@ -334,13 +336,18 @@ static void keep_body(faro_crowd *crowd, uint64_t version, const unsigned char *
   memcpy(at + sizeof(body), bytes, crowd->body_size);
 }
 
-/* Keeps the first report until its sender has reported again: then it is old. */
+/* Keeps the reports of the first few clients until one of these reports again: then its first one is
+ * old. */
 static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) {
-  if (!crowd->old_set) {
-    memcpy(crowd->old, frame, crowd->part_size);
-    crowd->old_of = who;
-    crowd->old_set = true;
-  } else if (who == crowd->old_of) crowd->old_stale = true;
+  if (crowd->old) return;
+  for (size_t i = 0; i < crowd->early_count; i++)
+    if (crowd->early_of[i] == who) {
+      crowd->old = crowd->early + i * crowd->part_size;
+      return;
+    }
+  if (crowd->early_count == EARLY) return;
+  memcpy(crowd->early + crowd->early_count * crowd->part_size, frame, crowd->part_size);
+  crowd->early_of[crowd->early_count++] = who;
 }
 
 /* Adds the counts of a split report to `ones`: what shuffler and adder see together. */
@@ -628,11 +635,11 @@ static faro_status hold(faro_crowd *crowd, faro_error *error) {
   crowd->tally = calloc(crowd->versions, sizeof *crowd->tally);
   crowd->counts = calloc(crowd->versions * crowd->shufflers, sizeof *crowd->counts);
   crowd->workers = calloc(crowd->params.threads, sizeof *crowd->workers);
-  crowd->old = malloc(crowd->part_size);
+  crowd->early = malloc(EARLY * crowd->part_size);
   crowd->share = malloc(8 * crowd->entries);
   crowd->mask = calloc(crowd->entries, sizeof *crowd->mask);
   bool held = crowd->people && crowd->place && crowd->tally && crowd->counts && crowd->workers &&
-              crowd->old && crowd->share && crowd->mask;
+              crowd->early && crowd->share && crowd->mask;
   for (size_t i = 0; held && i < crowd->versions * crowd->shufflers; i++)
     held = (crowd->counts[i].ones = calloc(crowd->entries, sizeof(uint64_t))) != NULL;
   if (!held) return faro_fail(error, FARO_MEMORY, "out of memory");
@@ -707,7 +714,7 @@ void faro_crowd_destroy(faro_crowd *crowd) {
   free(crowd->bodies);
   free(crowd->move);
   free(crowd->policy);
-  free(crowd->old);
+  free(crowd->early);
   free(crowd->share);
   free(crowd->mask);
   pthread_cond_destroy(&crowd->changed);
@@ -826,4 +833,4 @@ double faro_crowd_gap(const faro_crowd *crowd, size_t arm) { return faro_env_gap
 double faro_crowd_uniform(const faro_crowd *crowd) { return uniform_gap(crowd->world); }
 
 const faro_patterns *faro_crowd_secrets(const faro_crowd *crowd) { return crowd->secrets; }
-const unsigned char *faro_crowd_old(const faro_crowd *crowd) { return crowd->old_stale ? crowd->old : NULL; }
+const unsigned char *faro_crowd_old(const faro_crowd *crowd) { return crowd->old; }

@@ -944,7 +944,7 @@ EOF
   has "$output" "shuffle-bits, in phases, batches of 20 to 60 reports"
   has "$output" "policy:    version 1"
   faro 3 client --config "$T/1.yaml" <<<"1 0"
-  has "$stderr" "campaign walk is in phases"
+  has "$stderr" 'the reward must be a number or - (got "1 0")'
   run get "$analyzer_url" /v1/status.json
   has "$output" '"plan":{"phase":1,"left":3,'
   sed -i 's/level: user/level: event/' "$T/analyzer.yaml"
