@@ -78,7 +78,7 @@ static uint64_t get(const unsigned char *from, size_t i, unsigned width) {
   for (unsigned done = 0; done < width;) {
     const unsigned room = 8 - bit % 8;
     const unsigned taken = width - done < room ? width - done : room;
-    number |= (uint64_t)((from[bit / 8] >> (bit % 8)) & ((1U << taken) - 1)) << done;
+    number |= (uint64_t)((unsigned)from[bit / 8] >> (bit % 8) & ((1U << taken) - 1)) << done;
     done += taken;
     bit += taken;
   }
