@@ -177,7 +177,7 @@ const cli_command cli_backup = {
              "started on it\n"
              "serves documents and the ledger, but takes no batch until every shuffler has said that it "
              "handed over\n"
-             "just the batches that are in the copy. With --final the role must be stopped; its state is "
+             "the batches in the copy and no later one. With --final the role must be stopped; its state is "
              "marked as\n"
              "moved and never starts again, and the copy goes on without a fence.\n",
 };

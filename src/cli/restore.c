@@ -61,7 +61,7 @@ static faro_status check_manifest(const char *from, size_t role, bool *final, fa
 }
 
 static faro_status check_free(const char *path, faro_error *error) {
-  if (access(path, F_OK) != 0) return FARO_OK;
+  if (access(path, F_OK) != 0) return faro_database_alone(path, error);
   return faro_fail(error, FARO_INVALID, "%s exists: a state is never overwritten; move it away first",
                    faro_path_end(path));
 }
@@ -85,7 +85,7 @@ static faro_status restore_analyzer(const request *r, bool final, faro_error *er
            final ? "restored; start the analyzer"
                  : "restored, fenced: the analyzer takes no batch until every shuffler has said that it "
                    "handed over "
-                   "just the batches in the copy");
+                   "the batches in the copy and no later one");
   return status;
 }
 

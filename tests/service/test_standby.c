@@ -341,6 +341,17 @@ static void test_place__the_highest_epoch_stays(void **state) {
   assert_int_equal(faro_place_see(place, campaign.digest, 1, proof, NULL), FARO_OLD);
   assert_int_equal(faro_place_see(place, campaign.digest, 0, proof, NULL), FARO_OLD);
   assert_ok(faro_place_see(place, campaign.digest, 2, proof, error));
+  faro_place_destroy(place);
+  faro_sign_key other; /* the analyzer's new key has signed the same epoch: that is kept, too */
+  assert_ok(faro_sign_key_make(&other, error));
+  memcpy(settings.analyzer_key, other.public_key, FARO_KEY_BYTES);
+  faro_epoch_sign(campaign.digest, 2, &other, proof);
+  assert_ok(faro_place_create(&place, &settings, error));
+  assert_ok(faro_place_see(place, campaign.digest, 2, proof, error));
+  faro_place_destroy(place);
+  assert_ok(faro_place_create(&place, &settings, error));
+  assert_int_equal(faro_place_epoch(place, kept), 2);
+  assert_memory_equal(kept, proof, sizeof proof);
   faro_place_address(place, url); /* both addresses, in turn */
   assert_string_equal(url, settings.analyzer);
   faro_place_failed(place);
@@ -375,6 +386,98 @@ static void test_standby__goes_on_with_all_that_was_acknowledged(void **state) {
   assert_all_counted(&p, p.port[0]);
   becomes(&p, p.port[0], "/healthz", 200, "ok"); /* the fence is lifted */
   assert_fenced(&p);
+  close_play(&p);
+}
+
+static faro_blob read_copy(play *p) {
+  char path[PATH];
+  char *bytes = NULL;
+  faro_blob copy = {0};
+  snprintf(path, sizeof path, "%s/standby.db.copy", p->directory);
+  assert_ok(faro_read_file(path, 1 << 26, &bytes, &copy.length, error));
+  copy.bytes = (unsigned char *)bytes;
+  return copy;
+}
+
+static void post_copy(play *p, const char *query, const faro_blob *image, faro_sent *sent) {
+  char url[FARO_URL_MAX + 1];
+  snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/copy%s", p->port[1], query);
+  assert_ok(faro_send_post(p->admin, url, image ? (const void *)image->bytes : "", image ? image->length : 0,
+                           sent, error));
+}
+
+/* An image that was sent before others and arrives after them: the newest copy stays. */
+static void test_standby__a_copy_that_was_held_back_replaces_nothing(void **state) {
+  (void)state;
+  play p;
+  faro_sent sent = {0};
+  char query[32] = "?ticket=";
+  open_play(&p, 0);
+  becomes(&p, p.port[0], "/healthz", 200, "ok");
+  post_batch(&p);
+  becomes(&p, p.trial.port[0], "/metrics", 200, "\nfaro_analyzer_policy_version 2\n");
+  const faro_blob late = read_copy(&p);
+  post_copy(&p, "", NULL, &sent); /* the ticket with which it would have been sent */
+  const char *ticket = strstr(sent.bytes, "\"ticket\"");
+  if (ticket) snprintf(query + 8, sizeof query - 8, "%.16s", strpbrk(ticket + 8, "0123456789abcdef"));
+  post_batch(&p);
+  becomes(&p, p.trial.port[0], "/metrics", 200, "\nfaro_analyzer_policy_version 3\n");
+  kill_first(&p); /* it sends nothing that would mend it */
+  post_copy(&p, query, &late, &sent);
+  assert_int_equal(sent.status, 409);
+  post_copy(&p, "", &late, &sent);
+  assert_int_equal(sent.status, 409);
+  promote(&p);
+  assert_all_counted(&p, p.port[0]);
+  post_copy(&p, "", &late, &sent); /* nor is anything kept by one that has taken over */
+  assert_int_not_equal(sent.status, 200);
+  free(late.bytes);
+  close_play(&p);
+}
+
+/* A database that comes to its place by other means: nothing is confirmed from then on, and it is
+ * not started. Nor does a standby take over beside a log that is not its own. */
+static void test_standby__confirms_nothing_beside_another_database(void **state) {
+  (void)state;
+  play p;
+  faro_sent sent = {0};
+  char path[PATH];
+  open_play(&p, 0);
+  becomes(&p, p.port[0], "/healthz", 200, "ok");
+  snprintf(path, sizeof path, "%s/standby.db-wal", p.directory);
+  add_lines(path, "a log");
+  char url[FARO_URL_MAX + 1];
+  snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/life?do=promote", p.port[1]);
+  assert_ok(faro_send_post(p.admin, url, "", 0, &sent, error));
+  assert_int_not_equal(sent.status, 200);
+  assert_non_null(strstr(sent.bytes, "standby.db-wal exists"));
+  (void)faro_child_end(&p.standby, SIGTERM, 60);
+  start_standby(&p);
+  assert_int_equal(faro_child_wait(&p.standby, 60), 3);
+  assert_int_equal(unlink(path), 0);
+  start_standby(&p);
+  becomes(&p, p.port[0], "/healthz", 200, "ok");
+  snprintf(path, sizeof path, "%s/standby.db", p.directory);
+  add_lines(path, "a database");
+  becomes(&p, p.trial.port[0], "/healthz", 503, "standby.db exists, but this standby has not taken over");
+  assert_int_equal(unlink(path), 0);
+  post_batch(&p);
+  assert_all_counted(&p, p.trial.port[0]);
+  close_play(&p);
+}
+
+/* What a start may have signed anew is not served before the standby has it. */
+static void test_standby__a_start_is_served_when_it_is_confirmed(void **state) {
+  (void)state;
+  play p;
+  open_play(&p, 0);
+  becomes(&p, p.trial.port[0], "/v1/policy", 200, "");
+  kill_first(&p);
+  (void)faro_child_end(&p.standby, SIGTERM, 60);
+  assert_ok(faro_trial_launch(&p.trial, 0, error));
+  becomes(&p, p.trial.port[0], "/v1/policy", 503, "the standby has not confirmed");
+  start_standby(&p);
+  becomes(&p, p.trial.port[0], "/v1/policy", 200, "");
   close_play(&p);
 }
 
@@ -453,6 +556,9 @@ int main(void) {
       cmocka_unit_test(test_epoch__is_proven_by_the_analyzer_for_its_campaign),
       cmocka_unit_test(test_place__the_highest_epoch_stays),
       cmocka_unit_test(test_standby__goes_on_with_all_that_was_acknowledged),
+      cmocka_unit_test(test_standby__a_copy_that_was_held_back_replaces_nothing),
+      cmocka_unit_test(test_standby__confirms_nothing_beside_another_database),
+      cmocka_unit_test(test_standby__a_start_is_served_when_it_is_confirmed),
       cmocka_unit_test(test_standby__takes_over_by_itself_only_if_nobody_hears_the_first),
       cmocka_unit_test(test_standby__whenever_they_are_killed),
   };

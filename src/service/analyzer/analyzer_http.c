@@ -43,6 +43,16 @@ static bool refuse_replaced(faro_analyzer *a, faro_http_request *request) {
   return replaced;
 }
 
+/* A start may sign policy and move anew. They are served when the standby has them. True if the
+ * request was answered. */
+static bool refuse_unseen(faro_analyzer *a, faro_http_request *request) {
+  pthread_mutex_lock(&a->served.mutex);
+  const bool unseen = a->served.unseen;
+  pthread_mutex_unlock(&a->served.mutex);
+  if (unseen) faro_http_refuse(request, 503, "the standby has not confirmed the state of this start yet");
+  return unseen;
+}
+
 /* 410: nobody has to try again. Clients know the text of the refusal (wire/verdict.h). */
 bool faro_analyzer_refuses(faro_analyzer *a, faro_http_request *request) {
   static const char paused[] = "{\"error\": \"the campaign is paused\"}";
@@ -125,9 +135,9 @@ static void handle_campaign(void *context, faro_http_request *request) {
 }
 
 static void handle_move(void *context, faro_http_request *request) {
-  const faro_analyzer *a = context;
-  if (a->move.bytes) reply_document(request, &a->move, SHORT_LIVED);
-  else faro_http_refuse(request, 404, "the campaign has not moved");
+  faro_analyzer *a = context;
+  if (!a->move.bytes) faro_http_refuse(request, 404, "the campaign has not moved");
+  else if (!refuse_unseen(a, request)) reply_document(request, &a->move, SHORT_LIVED);
 }
 
 /* Reads a whole number from the query; false if it is not one. */
@@ -143,7 +153,7 @@ static bool query_number(const faro_http_request *request, const char *name, uin
 static void handle_policy(void *context, faro_http_request *request) {
   analyzer_served *served = &((faro_analyzer *)context)->served;
   uint64_t after = 0;
-  if (refuse_replaced(context, request)) return;
+  if (refuse_replaced(context, request) || refuse_unseen(context, request)) return;
   if (!query_number(request, "after", &after)) {
     faro_http_refuse(request, 400, "after must be a whole number (a version)");
     return;

@@ -56,6 +56,7 @@ typedef struct analyzer_served {
   faro_analyzer_status status;
   char stalled[FARO_ILL_TEXT]; /* why a batch could not be kept or applied; empty: all could */
   bool fenced;      /* a restored copy: nothing is taken or applied until it is known to be the newest */
+  bool unseen;      /* the standby has not seen what the start has changed, so it is not served yet */
   uint64_t seen;    /* the highest epoch; above the analyzer's own: another one has taken over */
   bool needs_purge; /* the log of the database may hold reports that were applied */
 } analyzer_served;

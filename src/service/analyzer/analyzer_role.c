@@ -224,6 +224,7 @@ static faro_status begin(faro_analyzer *a, faro_error *error) {
                                             .applied = {.start = faro_clock()}};
   if (a->intake) faro_http_spare_also(a->http, faro_wire_report_size(&a->campaign));
   else faro_http_make_room(a->http, faro_applier_frame(&a->campaign));
+  a->served.unseen = a->worker.copies != NULL;
   const faro_status status = faro_analyzer_publish(a, false, error);
   if (status != FARO_OK || is_archived(a)) return status;
   return faro_analyzer_start_worker(a, error);

@@ -252,6 +252,9 @@ static faro_status show_standby(void *context, const unsigned char *image, size_
   faro_error why = {0};
   const faro_status status = faro_copies_send(a->worker.copies, image, length, &why);
   note_answer(a, status, &why);
+  pthread_mutex_lock(&a->served.mutex);
+  if (status == FARO_OK) a->served.unseen = false;
+  pthread_mutex_unlock(&a->served.mutex);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "standby: %.300s", why.message);
 }
 

@@ -15,14 +15,15 @@
 
 static const double TIMEOUT = 10, CONNECT = 3; /* seconds; the first grows with the image */
 
-enum { HASH = 2 * FARO_DIGEST_BYTES };
+enum { HASH = 2 * FARO_DIGEST_BYTES, TICKET = 16 };
 
 struct faro_copies {
   const faro_campaign *campaign;
   const unsigned char *signer;
   faro_sender *sender;
   char url[FARO_URL_MAX + 16];
-  char sent[HASH + 1]; /* hash of the last image that was confirmed, in digits; empty: none */
+  char sent[HASH + 1];     /* hash of the last image that was confirmed, in digits; empty: none */
+  char ticket[TICKET + 1]; /* that of the last answer; empty: none. It is used once */
   uint64_t epoch;
 };
 
@@ -70,16 +71,26 @@ static void read_epoch(faro_copies *c, json_t *json) {
     c->epoch = (uint64_t)epoch;
 }
 
+static void read_ticket(faro_copies *c, json_t *json) {
+  const char *ticket = NULL;
+  if (json_unpack(json, "{ss}", "ticket", &ticket) == 0 && strlen(ticket) == TICKET &&
+      strspn(ticket, "0123456789abcdef") == TICKET)
+    memcpy(c->ticket, ticket, TICKET + 1);
+}
+
 /* Posts, and reads the hash of what the standby holds. */
 static faro_status post(faro_copies *c, const unsigned char *image, size_t length, char hash[static HASH + 1],
                         faro_error *error) {
   faro_sent sent = {0};
   char shown[FARO_SHOWN];
+  char url[sizeof c->url + TICKET + 16];
   const char *digits = NULL, *why = NULL;
-  faro_status status =
-      faro_send_post(c->sender, c->url, image ? (const void *)image : "", length, &sent, error);
+  snprintf(url, sizeof url, "%s%s%s", c->url, image ? "?ticket=" : "", image ? c->ticket : "");
+  *c->ticket = '\0';
+  faro_status status = faro_send_post(c->sender, url, image ? (const void *)image : "", length, &sent, error);
   if (status != FARO_OK) return status;
   json_t *json = json_loadb(sent.bytes, sent.length, JSON_REJECT_DUPLICATES, NULL);
+  if (sent.status == 200 || sent.status == 409) read_ticket(c, json);
   if (sent.status == 200 && json_unpack(json, "{ss}", "hash", &digits) == 0 && strlen(digits) <= HASH)
     memcpy(hash, digits, strlen(digits) + 1);
   else {
@@ -92,6 +103,17 @@ static faro_status post(faro_copies *c, const unsigned char *image, size_t lengt
   return status;
 }
 
+/* Posts an image with the ticket of the last answer. After a failure the standby is greeted first:
+ * from then on it refuses what is still on its way. If it has given out another ticket since (it was
+ * started anew, say), it names that one, and the image is posted once more. */
+static faro_status post_image(faro_copies *c, const unsigned char *image, size_t length,
+                              char held[static HASH + 1], faro_error *error) {
+  faro_status status = *c->ticket ? FARO_OK : post(c, NULL, 0, held, error);
+  if (status != FARO_OK) return status;
+  status = post(c, image, length, held, error);
+  return status != FARO_OK && *c->ticket ? post(c, image, length, held, error) : status;
+}
+
 faro_status faro_copies_send(faro_copies *copies, const unsigned char *image, size_t length,
                              faro_error *error) {
   unsigned char hash[FARO_DIGEST_BYTES];
@@ -99,7 +121,7 @@ faro_status faro_copies_send(faro_copies *copies, const unsigned char *image, si
   crypto_generichash(hash, sizeof hash, image, length, NULL, 0);
   faro_hex_write(hash, sizeof hash, wanted);
   *copies->sent = '\0'; /* until it is known what the standby holds */
-  const faro_status status = post(copies, image, length, held, error);
+  const faro_status status = post_image(copies, image, length, held, error);
   if (status != FARO_OK) return status;
   if (strcmp(held, wanted) != 0)
     return faro_fail(error, FARO_SYSTEM, "%s holds something else than what was sent", copies->url);

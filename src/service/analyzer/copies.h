@@ -2,9 +2,13 @@
  * and commits only what the standby has on its disk (store.h, the witness). So nothing is
  * acknowledged or published that would be lost with this machine.
  *
- *   POST /v1/copy   an image -> 200 {"hash"} of what the standby holds now
- *                   nothing  -> the same: the analyzer lives
- *                   409      -> {"epoch", "proof"}: the standby has taken over
+ *   POST /v1/copy?ticket=T   an image -> 200 {"hash", "ticket"}: what the standby holds now
+ *   POST /v1/copy            nothing  -> the same: the analyzer lives
+ *                            409      -> {"ticket"}: T is not that of the last answer; nothing is kept
+ *                            409      -> {"epoch", "proof"}: the standby has taken over
+ *
+ * Each answer has a new ticket, so an image that was held back on its way never replaces one that
+ * was sent after it.
  *
  * Use it from one thread. */
 #ifndef FARO_SERVICE_ANALYZER_COPIES_H

@@ -6,6 +6,7 @@
 #include "service/analyzer/standby.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <pthread.h>
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -27,6 +29,7 @@
 static const double PATIENCE = 20; /* seconds; the first analyzer is heard of every two */
 static const double FRESH = 15;    /* seconds that a challenge is given out; it holds twice as long */
 enum { SPARE = 64 << 20 };         /* bytes of a copy besides waiting batches */
+enum { TICKET = 8 };
 
 /* What a shuffler said last, with a fresh challenge. */
 typedef struct standby_peer {
@@ -55,9 +58,12 @@ struct faro_standby {
   faro_metrics *metrics;
   faro_metric *role, *epoch, *batches, *silent;
   faro_health health;
-  pthread_mutex_t mutex; /* guards the members below, and `campaign` */
+  pthread_mutex_t arrivals; /* one image at a time; comes before the other mutex. `copy` and `campaign`
+                             * change only with both held, so either suffices to read them */
+  pthread_mutex_t mutex;    /* guards the members below, and `campaign` */
   standby_copy copy;
-  double start, heard; /* when the first analyzer was heard of last; 0: never */
+  char ticket[2 * TICKET + 1]; /* what the next image must name */
+  double start, heard;         /* when the first analyzer was heard of last; 0: never */
   standby_peer peer[FARO_SHUFFLERS_MAX];
   uint64_t promoted; /* the epoch in which it has taken over; 0: it has not */
 };
@@ -149,36 +155,84 @@ static faro_status check_follows(const faro_standby *s, const faro_campaign *cam
   if (memcmp(campaign->digest, s->campaign.digest, FARO_DIGEST_BYTES) != 0)
     return faro_fail(error, FARO_INVALID,
                      "the copy is of another campaign than the one that this standby holds");
-  if (fresh->epoch == now->epoch && fresh->batches + 1 >= now->batches) return FARO_OK;
   if (fresh->epoch > now->epoch) return FARO_OK;
+  bool follows = fresh->epoch == now->epoch && fresh->batches + 1 >= now->batches;
+  for (size_t i = 0; i < campaign->shufflers; i++) follows = follows && fresh->next[i] + 1 >= now->next[i];
+  if (follows) return FARO_OK;
   return faro_fail(error, FARO_INVALID,
                    "the copy has %" PRIu64 " batches in epoch %" PRIu64 ", but this standby holds %" PRIu64
                    " in epoch %" PRIu64 ": an old copy of the first analyzer's database was restored",
                    fresh->batches, fresh->epoch, now->batches, now->epoch);
 }
 
-/* Makes a copy durable. Call it under the mutex. */
-static faro_status take_copy(faro_standby *s, const unsigned char *bytes, size_t length, faro_error *error) {
-  char arriving[FARO_PATH_SIZE + 16], path[FARO_PATH_SIZE + 16];
+/* Copies hold reports that are applied later: an old one is overwritten before its blocks are free.
+ * What the file system keeps elsewhere is out of reach. */
+static void erase(int file) {
+  static const unsigned char zeros[1 << 16];
+  struct stat info = {0};
+  bool good = fstat(file, &info) == 0;
+  for (off_t left = info.st_size; good && left > 0; left -= (off_t)sizeof zeros)
+    good = faro_write_all(file, zeros, left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros);
+  if (good) (void)fdatasync(file);
+  close(file);
+}
+
+static int open_old(const char *path) { return open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW); }
+
+static void erase_file(const char *path) {
+  const int file = open_old(path);
+  (void)unlink(path);
+  if (file >= 0) erase(file);
+}
+
+/* An image that has arrived. Call these with `arrivals` held. */
+
+static faro_status check_image(faro_standby *s, const unsigned char *bytes, size_t length,
+                               faro_campaign *campaign, standby_copy *fresh, faro_error *error) {
+  char arriving[FARO_PATH_SIZE + 16];
   unsigned char hash[FARO_DIGEST_BYTES];
-  standby_copy fresh = {0};
-  faro_campaign *campaign = malloc(sizeof *campaign);
-  if (!campaign) return faro_fail(error, FARO_MEMORY, "cannot allocate a campaign");
+  faro_status status = faro_write_file(path_of(s, "arriving", arriving), bytes, length, 0600, error);
+  if (status == FARO_OK) status = read_copy(s, arriving, campaign, fresh, error);
+  if (status == FARO_OK) status = check_follows(s, campaign, fresh, error);
+  crypto_generichash(hash, sizeof hash, bytes, length, NULL, 0);
+  faro_hex_write(hash, sizeof hash, fresh->hash);
+  return status;
+}
+
+/* A database that nobody promoted: a state was restored to this path. The next start would go on
+ * from it, so nothing is confirmed any more. Call it under the mutex. */
+static faro_status check_no_database(const faro_standby *s, faro_error *error) {
+  const char *database = s->settings->database;
+  if (s->promoted || access(database, F_OK) != 0) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "%s exists, but this standby has not taken over: stop it, and move the file away",
+                   faro_path_end(database));
+}
+
+/* A ticket is good for one image, and no longer than until the next answer. So an image that was
+ * held back on its way never replaces one that was sent after it. */
+static void draw_ticket(faro_standby *s) {
+  unsigned char bytes[TICKET];
+  randombytes_buf(bytes, sizeof bytes);
+  faro_hex_write(bytes, sizeof bytes, s->ticket);
+}
+
+static faro_status check_ticket(const faro_standby *s, const char *ticket, faro_error *error) {
+  if (ticket && strcmp(ticket, s->ticket) == 0) return FARO_OK;
+  return faro_fail(error, FARO_OLD, "the copy has no ticket, or an old one: it may have been sent long ago");
+}
+
+/* Makes an image that was checked the copy. Call it under the mutex, too. */
+static faro_status take_image(faro_standby *s, const faro_campaign *campaign, const standby_copy *fresh,
+                              faro_error *error) {
+  char arriving[FARO_PATH_SIZE + 16], path[FARO_PATH_SIZE + 16];
   path_of(s, "arriving", arriving);
   path_of(s, "copy", path);
-  faro_status status = faro_write_file(arriving, bytes, length, 0600, error);
-  if (status == FARO_OK) status = read_copy(s, arriving, campaign, &fresh, error);
-  if (status == FARO_OK) status = check_follows(s, campaign, &fresh, error);
-  if (status == FARO_OK && (rename(arriving, path) != 0 || !faro_flush_folder(path)))
-    status = faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(path), strerror(errno));
-  if (status == FARO_OK) {
-    crypto_generichash(hash, sizeof hash, bytes, length, NULL, 0);
-    faro_hex_write(hash, sizeof hash, fresh.hash);
-    s->copy = fresh;
-    s->campaign = *campaign;
-  } else (void)unlink(arriving);
-  free(campaign);
-  return status;
+  const bool renamed = rename(arriving, path) == 0;
+  if (renamed) s->copy = *fresh;
+  if (renamed) s->campaign = *campaign;
+  if (renamed && faro_flush_folder(path)) return FARO_OK;
+  return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(path), strerror(errno));
 }
 
 static void reply_json(faro_http_request *request, unsigned status, json_t *json) {
@@ -201,23 +255,65 @@ static void reply_promoted(const faro_standby *s, faro_http_request *request) {
                        "proof", faro_hex_write(proof, sizeof proof, digits)));
 }
 
-/* An image, or nothing: then it is only said that the first analyzer lives. */
+/* Call it under the mutex. */
+static void reply_copy(faro_standby *s, faro_http_request *request, faro_status status,
+                       const faro_error *error) {
+  if (s->promoted) reply_promoted(s, request);
+  else if (status == FARO_OK) {
+    s->heard = faro_clock();
+    draw_ticket(s);
+    reply_json(request, 200, json_pack("{ss ss}", "hash", s->copy.hash, "ticket", s->ticket));
+  } else if (status == FARO_OLD)
+    reply_json(request, 409, json_pack("{ss ss}", "error", error->message, "ticket", s->ticket));
+  else faro_http_refuse(request, status == FARO_INVALID ? 409 : 503, error->message);
+}
+
+/* Nothing has arrived: it is only said that the first analyzer lives. */
+static faro_status handle_alive(faro_standby *s, faro_http_request *request, faro_error *error) {
+  pthread_mutex_lock(&s->mutex);
+  const faro_status status = check_no_database(s, error);
+  reply_copy(s, request, status, error);
+  pthread_mutex_unlock(&s->mutex);
+  return status;
+}
+
+/* The image is checked before the mutex is taken, so that a health check need not wait for it. Call
+ * it with `arrivals` held. */
+static faro_status handle_image(faro_standby *s, faro_http_request *request, faro_campaign *campaign,
+                                faro_error *error) {
+  char path[FARO_PATH_SIZE + 16];
+  standby_copy fresh = {0};
+  const int old = open_old(path_of(s, "copy", path));
+  const faro_status checked =
+      check_image(s, faro_http_body(request), faro_http_length(request), campaign, &fresh, error);
+  pthread_mutex_lock(&s->mutex);
+  faro_status status =
+      s->promoted ? FARO_INVALID : check_ticket(s, faro_http_query(request, "ticket"), error);
+  if (status == FARO_OK) status = checked;
+  if (status == FARO_OK) status = check_no_database(s, error);
+  if (status == FARO_OK) status = take_image(s, campaign, &fresh, error);
+  reply_copy(s, request, status, error);
+  pthread_mutex_unlock(&s->mutex);
+  if (status != FARO_OK) erase_file(path_of(s, "arriving", path));
+  if (old >= 0 && status == FARO_OK) erase(old);
+  else if (old >= 0) close(old);
+  return status;
+}
+
 static void handle_copy(void *context, faro_http_request *request) {
   faro_standby *s = context;
   faro_error error = {0};
   faro_status status = FARO_OK;
-  const size_t length = faro_http_length(request);
-  unsigned char *bytes = faro_http_body(request);
-  pthread_mutex_lock(&s->mutex);
-  if (s->promoted) reply_promoted(s, request);
+  faro_campaign *campaign = NULL;
+  if (faro_http_length(request) == 0) status = handle_alive(s, request, &error);
+  else if (!(campaign = malloc(sizeof *campaign))) faro_http_refuse(request, 503, "out of memory");
   else {
-    if (length > 0) status = take_copy(s, bytes, length, &error);
-    if (status == FARO_OK) s->heard = faro_clock();
-    if (status == FARO_OK) reply_json(request, 200, json_pack("{ss}", "hash", s->copy.hash));
-    else faro_http_refuse(request, status == FARO_INVALID ? 409 : 503, error.message);
+    pthread_mutex_lock(&s->arrivals);
+    status = handle_image(s, request, campaign, &error);
+    pthread_mutex_unlock(&s->arrivals);
   }
-  pthread_mutex_unlock(&s->mutex);
-  if (status != FARO_OK) faro_log_error("copy-not-kept", &error);
+  free(campaign);
+  if (status != FARO_OK && *error.message) faro_log_error("copy-not-kept", &error);
 }
 
 /* Greetings. */
@@ -261,8 +357,10 @@ static void handle_greeting(void *context, faro_http_request *request) {
 static void say_why_not(const faro_standby *s, double now, char text[static FARO_ILL_TEXT]) {
   const double limit = s->settings->standby.take_over;
   const double silent = now - (s->heard > 0 ? s->heard : s->start);
+  faro_error error = {0};
   *text = '\0';
-  if (!s->copy.here) snprintf(text, FARO_ILL_TEXT, "there is no copy");
+  if (check_no_database(s, &error) != FARO_OK) snprintf(text, FARO_ILL_TEXT, "%.300s", error.message);
+  else if (!s->copy.here) snprintf(text, FARO_ILL_TEXT, "there is no copy");
   else if (limit == 0) snprintf(text, FARO_ILL_TEXT, "an operator must promote it (faro campaign promote)");
   else if (silent < limit) snprintf(text, FARO_ILL_TEXT, "it takes over after %.0f s", limit);
   for (size_t i = 0; *text == '\0' && i < s->campaign.shufflers; i++) {
@@ -287,6 +385,13 @@ bool faro_standby_due(faro_standby *s) {
   return due;
 }
 
+bool faro_standby_promoted(faro_standby *s) {
+  pthread_mutex_lock(&s->mutex);
+  const bool promoted = s->promoted > 0;
+  pthread_mutex_unlock(&s->mutex);
+  return promoted;
+}
+
 /* One more than any epoch that was heard of. */
 static uint64_t next_epoch(const faro_standby *s) {
   uint64_t epoch = s->copy.epoch;
@@ -295,23 +400,28 @@ static uint64_t next_epoch(const faro_standby *s) {
   return epoch + 1;
 }
 
-/* The copy stays until the new database is in its place, and goes then: it would grow old. */
+/* The copy stays until the new database is in its place, and goes then: it would grow old. From the
+ * moment of the rename this standby has taken over, even if the folder cannot be flushed: nothing is
+ * confirmed any more. */
 static faro_status make_database(faro_standby *s, uint64_t epoch, faro_error *error) {
   char copy[FARO_PATH_SIZE + 16], next[FARO_PATH_SIZE + 16];
   faro_store *store = NULL;
   const char *database = s->settings->database;
   path_of(s, "copy", copy);
-  (void)unlink(path_of(s, "next", next)); /* of an attempt that was cut off */
-  if (access(database, F_OK) == 0)
-    return faro_fail(error, FARO_INVALID, "%s exists: a state is never overwritten", faro_path_end(database));
-  faro_status status = faro_store_open(&store, copy, FARO_READ_ONLY, error);
+  erase_file(path_of(s, "next", next)); /* of an attempt that was cut off */
+  faro_status status = check_no_database(s, error);
+  if (status == FARO_OK) status = faro_database_alone(database, error);
+  if (status == FARO_OK) status = faro_store_open(&store, copy, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_store_take_over(store, next, epoch, error);
   faro_store_close(store);
-  if (status == FARO_OK && (rename(next, database) != 0 || !faro_flush_folder(database)))
-    status =
-        faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(database), strerror(errno));
-  if (status == FARO_OK) (void)unlink(copy);
-  return status;
+  if (status != FARO_OK) return status;
+  const bool renamed = rename(next, database) == 0;
+  if (renamed) s->promoted = epoch;
+  if (!renamed || !faro_flush_folder(database))
+    return faro_fail(error, FARO_SYSTEM, "%s: cannot be written: %s", faro_path_end(database),
+                     strerror(errno));
+  erase_file(copy);
+  return FARO_OK;
 }
 
 faro_status faro_standby_promote(faro_standby *s, faro_error *error) {
@@ -321,7 +431,6 @@ faro_status faro_standby_promote(faro_standby *s, faro_error *error) {
   if (s->promoted) status = faro_fail(error, FARO_INVALID, "this standby has taken over already");
   else if (!s->copy.here) status = faro_fail(error, FARO_INVALID, "this standby has no copy yet");
   else status = make_database(s, epoch, error);
-  if (status == FARO_OK) s->promoted = epoch;
   pthread_mutex_unlock(&s->mutex);
   if (status == FARO_OK) faro_log(FARO_LOG_WARNING, "taken-over", "sI", "epoch", (json_int_t)epoch);
   return status;
@@ -415,8 +524,10 @@ faro_status faro_standby_create(faro_standby **standby, const faro_analyzer_sett
   if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate the standby");
   s->settings = settings;
   s->start = faro_clock();
+  pthread_mutex_init(&s->arrivals, NULL);
   pthread_mutex_init(&s->mutex, NULL);
   crypto_shorthash_keygen(s->secret);
+  draw_ticket(s);
   faro_status status = faro_metrics_create(&s->metrics, error);
   if (status == FARO_OK) {
     faro_health_init(&s->health, s->metrics);
@@ -425,6 +536,7 @@ faro_status faro_standby_create(faro_standby **standby, const faro_analyzer_sett
   }
   if (status == FARO_OK) status = draft(s, error);
   if (status == FARO_OK) status = faro_check_folder("database", settings->database, error);
+  if (status == FARO_OK) status = faro_database_alone(settings->database, error);
   if (status != FARO_OK) {
     faro_standby_destroy(s);
     return status;
@@ -440,6 +552,7 @@ void faro_standby_destroy(faro_standby *s) {
   if (s->metrics) faro_health_clear(&s->health);
   faro_metrics_destroy(s->metrics);
   pthread_mutex_destroy(&s->mutex);
+  pthread_mutex_destroy(&s->arrivals);
   sodium_memzero(&s->keys, sizeof s->keys);
   free(s);
 }

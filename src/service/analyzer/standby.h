@@ -1,7 +1,8 @@
 /* standby: an analyzer that holds a copy of another one's database, and takes over when that one is
  * lost.
  *
- *   first analyzer  POST /v1/copy (copies.h)       -> DATABASE.copy, durable before the answer
+ *   first analyzer  POST /v1/copy (copies.h)       -> DATABASE.copy, durable before the answer; only
+ *                                                     with the ticket of the last answer
  *   shuffler        POST /v1/state, a greeting     -> how long the first one has been silent;
  *                                                     503 with a challenge for the next one
  *   operator        promote, or by `take-over`     -> DATABASE, in the next epoch, fenced
@@ -38,7 +39,9 @@ size_t faro_standby_largest(const faro_standby *standby);
 /* Whether it is time to take over by itself. */
 bool faro_standby_due(faro_standby *standby);
 /* Takes over: DATABASE is there on return, and an analyzer can be started with it. The standby
- * stays, and refuses copies. */
+ * stays, and refuses copies. It may have taken over even if this fails: then the folder of DATABASE
+ * could not be flushed. */
 faro_status faro_standby_promote(faro_standby *standby, faro_error *error) FARO_WARN_UNUSED;
+bool faro_standby_promoted(faro_standby *standby);
 
 #endif

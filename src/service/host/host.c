@@ -169,7 +169,7 @@ static void tend_standby(host_place *place) {
   faro_error error = {0};
   if (place->analyzer) return;
   faro_status status = FARO_OK;
-  if (!faro_standby_wanted(&place->settings)) status = start_campaign(place, &error);
+  if (faro_standby_promoted(place->standby)) status = start_campaign(place, &error);
   else if (faro_standby_due(place->standby)) status = take_over(place, &error);
   if (status != FARO_OK) faro_log_error("not-taken-over", &error);
 }

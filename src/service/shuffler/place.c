@@ -247,11 +247,12 @@ faro_status faro_place_see(faro_place *place, const unsigned char digest[static 
   faro_place_signer(place, signer);
   if (!faro_epoch_proven(digest, epoch, signer, proof))
     return faro_fail(error, FARO_INVALID, "the proof of epoch %llu is wrong", (unsigned long long)epoch);
-  const faro_status status = epoch > seen ? keep_epoch(place, epoch, proof, error) : FARO_OK;
+  const bool news = epoch > seen || memcmp(proof, before, FARO_SIGNATURE_BYTES) != 0; /* a new key */
+  const faro_status status = news ? keep_epoch(place, epoch, proof, error) : FARO_OK;
   if (status != FARO_OK) return status;
   pthread_mutex_lock(&place->mutex);
   place->epoch = epoch;
-  memcpy(place->proof, proof, FARO_SIGNATURE_BYTES); /* a new key may have signed it */
+  memcpy(place->proof, proof, FARO_SIGNATURE_BYTES);
   pthread_mutex_unlock(&place->mutex);
   if (epoch > seen) faro_log(FARO_LOG_WARNING, "epoch", "sI", "number", (json_int_t)epoch);
   return FARO_OK;

@@ -162,7 +162,9 @@ static bool read_answer(faro_watch *w, const faro_sent *sent, faro_standing *the
   return status == FARO_OK;
 }
 
-/* Asks the analyzer. True if it has answered and was not replaced. */
+/* Asks the analyzer. True if it has answered and was not replaced. If it has a standby, which must
+ * know whether the analyzer lives, only an answer of a campaign's analyzer counts: a proxy may
+ * answer when nobody is behind it. */
 static bool look(faro_watch *w) {
   const faro_watch_params *p = &w->params;
   const faro_spool_state before = faro_intake_snapshot(p->intake);
@@ -172,10 +174,11 @@ static bool look(faro_watch *w) {
   const faro_status status = greet(w, faro_place_now(p->place), &before, &sent);
   const bool state = status == FARO_OK && sent.status == 200; /* one of an older release answers 404 */
   const bool read = state && read_answer(w, &sent, &there);
-  const bool answered = status == FARO_OK && sent.status < 500 && (read || !state);
+  const bool other = status == FARO_OK && sent.status < 500 && !state && !p->standby;
+  const bool answered = read || other;
   if (answered) mark_answered(w);
   else if (!p->joiner) faro_place_failed(p->place);
-  if (answered && sent.status == 401) {
+  if (status == FARO_OK && sent.status == 401) {
     snprintf(text, sizeof text, "the %s holds another campaign, of which this %s is no part", peer(p),
              self(p));
     faro_health_set(p->health, FARO_ILL_DIFFERS, text);

@@ -425,6 +425,20 @@ faro_status faro_database_retire(faro_database *database, faro_error *error) {
   return status == FARO_OK ? faro_database_purge(database, error) : status;
 }
 
+faro_status faro_database_alone(const char *path, faro_error *error) {
+  static const char *const ends[] = {"-wal", "-journal"};
+  char log[PATH_SIZE + 16];
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    snprintf(log, sizeof log, "%s%s", path, ends[i]);
+    if (access(log, F_OK) == 0)
+      return faro_fail(error, FARO_INVALID,
+                       "%s exists: it belongs to another database that was at this place, and would change "
+                       "the one that comes here; move it away first, together with that database",
+                       faro_path_end(log));
+  }
+  return FARO_OK;
+}
+
 void faro_database_close(faro_database *database) {
   if (!database) return;
   sqlite3_stmt *statement = NULL;
