@@ -46,6 +46,10 @@ health() {
   faro 3 restore analyzer --config "$T/analyzer.yaml" --from "$T/copy"
   has "$stderr" "exists: a state is never overwritten"
   lose
+  echo log >"$T/analyzer.db-wal" # of the lost database: it would undo the fence
+  faro 3 restore analyzer --config "$T/analyzer.yaml" --from "$T/copy"
+  has "$stderr" "analyzer.db-wal exists: it belongs to another database"
+  rm "$T/analyzer.db-wal"
   faro 0 restore analyzer --config "$T/analyzer.yaml" --from "$T/copy"
   has "$output" "fenced"
   role_named analyzer analyzer "$T/analyzer.yaml"

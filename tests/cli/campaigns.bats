@@ -121,6 +121,9 @@ answers() {
   faro 3 analyzer --check-config --config "$T/host.yaml"
   has "$stderr" "the name of a campaign must be 1 .. 63 lower-case letters, digits, or -"
   rm "$T/campaigns/Upper.yaml"
+  (cat "$T/host.yaml" && echo "standby: {follow: true}") >"$T/standby.yaml"
+  faro 3 analyzer --check-config --config "$T/standby.yaml"
+  has "$stderr" "standby is for an analyzer with one campaign, not for a folder of campaigns"
   direct one local
   echo "listen: 127.0.0.1:1" >>"$T/campaigns/one.yaml"
   faro 3 analyzer --check-config --config "$T/host.yaml"

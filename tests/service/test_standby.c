@@ -3,8 +3,10 @@
  * applier in this program that gets the sums of the acknowledged reports: the policy that the
  * survivor publishes must be the same, byte for byte. */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +18,7 @@
 #include "base/file.h"
 #include "service/analyzer/applier.h"
 #include "service/http/sender.h"
+#include "service/http/server.h"
 #include "service/role/admin.h"
 #include "service/shuffler/place.h"
 #include "trial/trial.h"
@@ -389,11 +392,16 @@ static void test_standby__goes_on_with_all_that_was_acknowledged(void **state) {
   close_play(&p);
 }
 
+static const char *copy_path(const play *p, char path[static PATH]) {
+  snprintf(path, PATH, "%s/standby.db.copy", p->directory);
+  return path;
+}
+
 static faro_blob read_copy(play *p) {
   char path[PATH];
   char *bytes = NULL;
   faro_blob copy = {0};
-  snprintf(path, sizeof path, "%s/standby.db.copy", p->directory);
+  copy_path(p, path);
   assert_ok(faro_read_file(path, 1 << 26, &bytes, &copy.length, error));
   copy.bytes = (unsigned char *)bytes;
   return copy;
@@ -406,23 +414,30 @@ static void post_copy(play *p, const char *query, const faro_blob *image, faro_s
                            sent, error));
 }
 
-/* An image that was sent before others and arrives after them: the newest copy stays. */
+/* An image that was sent before others and arrives after them: the newest copy stays. And what a
+ * copy held is overwritten when others have come. */
 static void test_standby__a_copy_that_was_held_back_replaces_nothing(void **state) {
   (void)state;
   play p;
   faro_sent sent = {0};
-  char query[32] = "?ticket=";
+  char query[32] = "?ticket=", path[PATH];
+  unsigned char first[16];
   open_play(&p, 0);
   becomes(&p, p.port[0], "/healthz", 200, "ok");
   post_batch(&p);
   becomes(&p, p.trial.port[0], "/metrics", 200, "\nfaro_analyzer_policy_version 2\n");
   const faro_blob late = read_copy(&p);
+  const int old = open(copy_path(&p, path), O_RDONLY | O_CLOEXEC);
+  assert_true(old >= 0);
   post_copy(&p, "", NULL, &sent); /* the ticket with which it would have been sent */
   const char *ticket = strstr(sent.bytes, "\"ticket\"");
   if (ticket) snprintf(query + 8, sizeof query - 8, "%.16s", strpbrk(ticket + 8, "0123456789abcdef"));
   post_batch(&p);
   becomes(&p, p.trial.port[0], "/metrics", 200, "\nfaro_analyzer_policy_version 3\n");
   kill_first(&p); /* it sends nothing that would mend it */
+  assert_int_equal(pread(old, first, sizeof first, 0), sizeof first);
+  assert_true(sodium_is_zero(first, sizeof first));
+  close(old);
   post_copy(&p, query, &late, &sent);
   assert_int_equal(sent.status, 409);
   post_copy(&p, "", &late, &sent);
@@ -478,6 +493,36 @@ static void test_standby__a_start_is_served_when_it_is_confirmed(void **state) {
   becomes(&p, p.trial.port[0], "/v1/policy", 503, "the standby has not confirmed");
   start_standby(&p);
   becomes(&p, p.trial.port[0], "/v1/policy", 200, "");
+  close_play(&p);
+}
+
+static void handle_nobody(void *context, faro_http_request *request) {
+  atomic_fetch_add((atomic_uint *)context, 1);
+  faro_http_refuse(request, 404, "nobody is behind this proxy");
+}
+
+/* A proxy that answers for an analyzer that is gone is not the analyzer. */
+static void test_standby__an_answer_of_somebody_else_is_silence(void **state) {
+  (void)state;
+  play p;
+  atomic_uint greetings = 0;
+  faro_http *proxy = NULL;
+  faro_http_settings settings = {0};
+  const faro_http_route route = {"POST", "/v1/state", handle_nobody, FARO_GREETING_MAX, NULL};
+  open_play(&p, 0);
+  faro_metrics *metrics = NULL;
+  assert_ok(faro_metrics_create(&metrics, error));
+  const faro_http_service service = {.routes = &route, .count = 1, .context = &greetings, .metrics = metrics};
+  becomes(&p, p.trial.port[1], "/metrics", 200, "\nfaro_analyzer_reachable 1\n");
+  kill_first(&p);
+  snprintf(settings.listen, sizeof settings.listen, "127.0.0.1:%u", p.trial.port[0]);
+  assert_ok(faro_http_start(&proxy, &settings, &service, error));
+  for (const double end = faro_clock() + 120; faro_clock() < end && atomic_load(&greetings) < 4;)
+    faro_sleep(0.05); /* the gauge is that of the third one or a later one */
+  assert_true(atomic_load(&greetings) >= 4);
+  assert_non_null(strstr(ask(&p, p.trial.port[1], "/metrics").bytes, "\nfaro_analyzer_reachable 0\n"));
+  faro_http_stop(proxy);
+  faro_metrics_destroy(metrics);
   close_play(&p);
 }
 
@@ -559,6 +604,7 @@ int main(void) {
       cmocka_unit_test(test_standby__a_copy_that_was_held_back_replaces_nothing),
       cmocka_unit_test(test_standby__confirms_nothing_beside_another_database),
       cmocka_unit_test(test_standby__a_start_is_served_when_it_is_confirmed),
+      cmocka_unit_test(test_standby__an_answer_of_somebody_else_is_silence),
       cmocka_unit_test(test_standby__takes_over_by_itself_only_if_nobody_hears_the_first),
       cmocka_unit_test(test_standby__whenever_they_are_killed),
   };

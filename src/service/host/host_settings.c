@@ -58,6 +58,10 @@ faro_status faro_host_settings_load(faro_host_settings *settings, const char *pa
   faro_status status = faro_read_file(path, SETTINGS_MAX, &text, &length, error);
   if (status == FARO_OK) status = faro_yaml_parse(&tree, path, true, text, length, error);
   const bool many = status == FARO_OK && faro_tree_member(&tree, 0, "campaigns") != 0;
+  if (many && faro_tree_member(&tree, 0, "standby") != 0)
+    status = faro_fail(error, FARO_INVALID,
+                       "%s: standby is for an analyzer with one campaign, not for a folder of campaigns",
+                       settings->file);
   faro_tree_clear(&tree);
   if (status == FARO_OK)
     status = many ? load_many(settings, path, text, length, error) : load_one(settings, path, error);

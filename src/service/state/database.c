@@ -428,9 +428,10 @@ faro_status faro_database_retire(faro_database *database, faro_error *error) {
 faro_status faro_database_alone(const char *path, faro_error *error) {
   static const char *const ends[] = {"-wal", "-journal"};
   char log[PATH_SIZE + 16];
+  struct stat info;
   for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
     snprintf(log, sizeof log, "%s%s", path, ends[i]);
-    if (access(log, F_OK) == 0)
+    if (stat(log, &info) == 0 && info.st_size > 0) /* SQLite may leave an empty one */
       return faro_fail(error, FARO_INVALID,
                        "%s exists: it belongs to another database that was at this place, and would change "
                        "the one that comes here; move it away first, together with that database",

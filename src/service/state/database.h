@@ -53,8 +53,8 @@ faro_status faro_database_open(faro_database **database, const char *path, const
  * this process has open: SQLite would lose its locks. */
 faro_status faro_database_recognize(const char *path, const faro_database_kind *kind,
                                     faro_error *error) FARO_WARN_UNUSED;
-/* Whether no log lies at a path where a database is to be put: SQLite would write its contents into
- * the new file. */
+/* Whether no log with contents lies at a path where a database is to be put: SQLite would write
+ * them into the new file. */
 faro_status faro_database_alone(const char *path, faro_error *error) FARO_WARN_UNUSED;
 void faro_database_close(faro_database *database); /* finalizes prepared statements too */
 
