@@ -295,7 +295,8 @@ static void show_adders(const faro_campaign *c) {
   char print[FARO_FINGERPRINT_SIZE];
   char digits[2 * FARO_KEY_BYTES + 1];
   for (size_t i = 0; i < c->adders; i++)
-    printf("adder:     key %s; counts are split between it and its shuffler, which sees none\n"
+    printf("adder:     key %s; counts are split between it and its shuffler; neither sees them\n"
+           "           if it follows the protocol\n"
            "           %s\n",
            faro_fingerprint(c->adder[i].key, print),
            sodium_bin2hex(digits, sizeof digits, c->adder[i].key, FARO_KEY_BYTES));
