@@ -104,8 +104,8 @@ static faro_status post(faro_copies *c, const unsigned char *image, size_t lengt
 }
 
 /* Posts an image with the ticket of the last answer. After a failure the standby is greeted first:
- * from then on it refuses what is still on its way. If it has given out another ticket since (it was
- * started anew, say), it names that one, and the image is posted once more. */
+ * from then on it refuses what is still on its way. If it has given out another ticket since (after
+ * a restart, say), it names that one, and the image is posted once more. */
 static faro_status post_image(faro_copies *c, const unsigned char *image, size_t length,
                               char held[static HASH + 1], faro_error *error) {
   faro_status status = *c->ticket ? FARO_OK : post(c, NULL, 0, held, error);

@@ -4,7 +4,7 @@
  *
  *   POST /v1/copy?ticket=T   an image -> 200 {"hash", "ticket"}: what the standby holds now
  *   POST /v1/copy            nothing  -> the same: the analyzer lives
- *                            409      -> {"ticket"}: T is not that of the last answer; nothing is kept
+ *                            409      -> {"ticket"}: T is not that of the last answer
  *                            409      -> {"epoch", "proof"}: the standby has taken over
  *
  * Each answer has a new ticket, so an image that was held back on its way never replaces one that

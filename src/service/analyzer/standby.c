@@ -401,8 +401,8 @@ static uint64_t next_epoch(const faro_standby *s) {
 }
 
 /* The copy stays until the new database is in its place, and goes then: it would grow old. From the
- * moment of the rename this standby has taken over, even if the folder cannot be flushed: nothing is
- * confirmed any more. */
+ * moment of the rename this standby has taken over, even if the folder cannot be flushed: it
+ * confirms nothing any more. */
 static faro_status make_database(faro_standby *s, uint64_t epoch, faro_error *error) {
   char copy[FARO_PATH_SIZE + 16], next[FARO_PATH_SIZE + 16];
   faro_store *store = NULL;

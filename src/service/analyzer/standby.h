@@ -1,8 +1,8 @@
 /* standby: an analyzer that holds a copy of another one's database, and takes over when that one is
  * lost.
  *
- *   first analyzer  POST /v1/copy (copies.h)       -> DATABASE.copy, durable before the answer; only
- *                                                     with the ticket of the last answer
+ *   first analyzer  POST /v1/copy (copies.h)       -> DATABASE.copy, durable before the answer;
+ *                                                     only with the ticket of the last one
  *   shuffler        POST /v1/state, a greeting     -> how long the first one has been silent;
  *                                                     503 with a challenge for the next one
  *   operator        promote, or by `take-over`     -> DATABASE, in the next epoch, fenced
