@@ -295,6 +295,7 @@ static faro_status close_batch(faro_spool *s, faro_error *error) {
   if (status == FARO_OK) status = faro_database_run(s->database, "DELETE FROM bodies", error);
   if (status == FARO_OK) status = faro_spool_put_out(s, size, payload, length, true, error);
   faro_counts_clear(s->members);
+  if (status != FARO_OK) s->stale = true; /* the batch stays open, with its members */
   sodium_memzero(payload, length);
   free(payload);
   sodium_memzero(s->ones, s->entries * 8);
