@@ -60,6 +60,8 @@ export interface Options {
 
 export interface Saved {
   revision: number;
+  /** Random: another state of the same revision has another one. */
+  mark?: string;
   state: Uint8Array | null;
   documents: Record<string, unknown>;
 }
@@ -67,14 +69,14 @@ export interface Saved {
 /** What a client must not forget. write must be durable on return, and lock must hold over everything that shares the state. */
 export interface Store {
   read(): Promise<Saved>;
-  write(saved: { revision: number; state: Uint8Array; documents?: Record<string, unknown> }): Promise<void>;
+  write(saved: { revision: number; mark: string; state: Uint8Array; documents?: Record<string, unknown> }): Promise<void>;
   lock<T>(what: "state" | "sending", work: () => Promise<T> | T): Promise<T>;
 }
 
 /** Forgets everything when it goes: for tests and for programs that run once. */
 export class MemoryStore implements Store {
   read(): Promise<Saved>;
-  write(saved: { revision: number; state: Uint8Array; documents?: Record<string, unknown> }): Promise<void>;
+  write(saved: { revision: number; mark: string; state: Uint8Array; documents?: Record<string, unknown> }): Promise<void>;
   lock<T>(what: "state" | "sending", work: () => Promise<T> | T): Promise<T>;
 }
 
@@ -124,6 +126,8 @@ export interface Terms {
   low: number;
   high: number;
   shufflers: number;
+  /** Counts are split between shuffler and adder: neither sees them if it follows the protocol. */
+  split: boolean;
 }
 
 export interface Counts {

@@ -23,6 +23,8 @@ const POST_SECONDS = 30;
 const ATTEMPTS = 8;
 const REPLY = { done: 0, again: 1, refused: 2 };
 const STALE = 7; // faro_refusal: a batch closed on the way
+const ELSEWHERE = 11; // another collector of the shuffler takes it
+const LOOKS = 40; // for collectors, in one delivery: then a shuffler sends its clients around in circles
 
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const unhex = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
@@ -154,7 +156,7 @@ class Module {
   }
 }
 
-/* Where a client's state is kept. A store has read, write and lock. Saved is { revision, state, documents }. */
+/* Where a client's state is kept. A store has read, write and lock. Saved is { revision, mark, state, documents }. */
 
 const request = (asked) =>
   new Promise((resolve, reject) => {
@@ -196,18 +198,18 @@ class BrowserStore {
       request(clients.get([this.#name, "state"])),
       request(clients.get([this.#name, "documents"])),
     ]);
-    return { revision: 0, state: null, ...state, documents: documents ?? {} };
+    return { revision: 0, mark: "", state: null, ...state, documents: documents ?? {} };
   }
 
   /* `durability: strict` asks the browser to flush its files before it says that they are written. */
-  async write({ revision, state, documents }) {
+  async write({ revision, mark, state, documents }) {
     const transaction = (await this.#open()).transaction("clients", "readwrite", { durability: "strict" });
     const clients = transaction.objectStore("clients");
     const done = new Promise((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onerror = transaction.onabort = () => reject(transaction.error);
     });
-    clients.put({ revision, state }, [this.#name, "state"]);
+    clients.put({ revision, mark, state }, [this.#name, "state"]);
     if (documents) clients.put(documents, [this.#name, "documents"]);
     await done;
   }
@@ -220,15 +222,15 @@ class BrowserStore {
 /* For tests, and programs that run once: what it holds is gone with it, and then the client is a stranger with a known token,
  * whose reports are refused as replays. */
 export class MemoryStore {
-  #saved = { revision: 0, state: null, documents: {} };
+  #saved = { revision: 0, mark: "", state: null, documents: {} };
   #queues = new Map();
 
   async read() {
     return structuredClone(this.#saved);
   }
 
-  async write({ revision, state, documents }) {
-    this.#saved = structuredClone({ revision, state, documents: documents ?? this.#saved.documents });
+  async write({ revision, mark, state, documents }) {
+    this.#saved = structuredClone({ revision, mark, state, documents: documents ?? this.#saved.documents });
   }
 
   lock(what, work) {
@@ -297,7 +299,9 @@ export class Client {
   #module;
   #store;
   #revision = -1; // of the state that the module has; -1: it must be read again
+  #mark = ""; // of the same state: numbers start again when the site's data are cleared
   #documents = {}; // campaign, policy and move as they came, and the tag of the policy
+  #collectors = new Map(); // of shufflers in parts, by their number: their lists as they came
   #sending = null;
   #error = null;
   #closed = false;
@@ -345,6 +349,10 @@ export class Client {
     this.#module.lend([bytes], (at) => this.#module.do(name, at, bytes.length));
   }
 
+  #takeCollectors(shuffler, list) {
+    this.#module.lend([list], (at) => this.#module.do("web_collectors", shuffler, at, list.length));
+  }
+
   /* Goes on from what is saved: another tab may have written it. */
   #reopen(saved) {
     this.#openModule(saved.state);
@@ -353,7 +361,14 @@ export class Client {
     if (move && !this.#settings.fixed) this.#take("web_move", move);
     if (campaign) this.#take("web_campaign", campaign);
     if (policy) this.#take("web_policy", policy);
-    this.#revision = saved.revision;
+    for (const [shuffler, list] of this.#collectors) {
+      try {
+        this.#takeCollectors(shuffler, list);
+      } catch {
+        this.#collectors.delete(shuffler); // the shuffler has another key by now: its address knows more
+      }
+    }
+    [this.#revision, this.#mark] = [saved.revision, saved.mark ?? ""];
   }
 
   /* Does something with the state that is saved now, under the lock, and returns when the new state is saved. `work` is one
@@ -362,7 +377,7 @@ export class Client {
     if (this.#closed) return Promise.reject(new FaroError("the client is closed", "invalid"));
     return this.#store.lock("state", async () => {
       const saved = await this.#store.read();
-      if (saved.revision !== this.#revision) this.#reopen(saved);
+      if (saved.revision !== this.#revision || (saved.mark ?? "") !== this.#mark) this.#reopen(saved);
       const documents = { ...this.#documents };
       try {
         return work(documents);
@@ -376,14 +391,15 @@ export class Client {
     const state = this.#module.takeState();
     if (!state) return;
     const changed = Object.keys(documents).some((name) => documents[name] !== this.#documents[name]);
+    const mark = hex(crypto.getRandomValues(new Uint8Array(16)));
     this.#revision = -1; // until it is written
     try {
-      await this.#store.write({ revision: revision + 1, state, documents: changed ? documents : undefined });
+      await this.#store.write({ revision: revision + 1, mark, state, documents: changed ? documents : undefined });
     } catch (error) {
       throw new FaroError(`the state could not be written: ${error?.message ?? error}`, "system");
     }
     this.#documents = documents;
-    this.#revision = revision + 1;
+    [this.#revision, this.#mark] = [revision + 1, mark];
   }
 
   /* Documents. */
@@ -580,6 +596,8 @@ export class Client {
   async #send() {
     let wait = 0;
     let left = false;
+    let looks = 0;
+    let why = null; // a collector could not be found
     await this.#withState(() => {}); // what other tabs have added
     if (!this.#pending()) return;
     await this.refresh();
@@ -587,6 +605,12 @@ export class Client {
       const part = await this.#withState(() => this.#next());
       if (part) {
         const reply = await this.#post(part);
+        if ((reply.refusal === ELSEWHERE || !reply.answered) && looks < LOOKS) {
+          looks++;
+          const found = await this.#findCollector(part, reply.answered).catch((error) => void (why = error));
+          if (found) this.#module.get("web_again");
+          if (found) continue;
+        }
         left ||= reply.kind === REPLY.again;
         wait = Math.max(wait, reply.after);
         if (reply.refusal === STALE) await this.refresh();
@@ -598,13 +622,31 @@ export class Client {
       [left, wait] = [false, 0];
       attempt++;
     }
+    if (why) throw why;
+  }
+
+  /* A part that belongs to another collector, or was sent to one that does not answer: asks the shuffler where its collectors
+   * are now. True if the part has another address from now on. */
+  async #findCollector({ url, shuffler }, answered) {
+    const own = this.#module.text(this.#module.get("web_shuffler_url", shuffler));
+    if (own === null || (!answered && url === `${own}/v1/reports`)) return false;
+    const answer = await this.#get("/v1/collectors", own);
+    if (!answer.ok) return false;
+    const list = new Uint8Array(await answer.arrayBuffer());
+    return this.#withState(() => {
+      this.#takeCollectors(shuffler, list);
+      this.#collectors.set(shuffler, list);
+      return this.#module.text(this.#module.get("web_address", shuffler)) !== url;
+    });
   }
 
   /* The next part to send, which is saved when this is; null: there is none. */
   #next() {
     this.#module.do("web_next");
     const url = this.#module.text(this.#module.get("web_post_url"));
-    return url && { url, bytes: this.#module.bytes(this.#module.get("web_post_bytes"), this.#module.get("web_post_length")) };
+    if (url === null) return null;
+    const bytes = this.#module.bytes(this.#module.get("web_post_bytes"), this.#module.get("web_post_length"));
+    return { url, bytes, shuffler: this.#module.get("web_post_shuffler") };
   }
 
   async #post({ url, bytes }) {
@@ -625,7 +667,8 @@ export class Client {
     } catch {
       // no answer: the same bytes are sent again
     }
-    return this.#withState(() => this.#answer(bytes, status, body, after));
+    const reply = await this.#withState(() => this.#answer(bytes, status, body, after));
+    return { ...reply, answered: status !== 0 };
   }
 
   /* Tells the queue what came back. If another tab has changed the state meanwhile, the queue was read again and has to hand

@@ -254,7 +254,7 @@ typedef struct faro_client_terms {
   uint64_t arms;                    /* greatest number in a choice */
   double norm, low, high;           /* longer features are scaled back; rewards outside are clipped */
   size_t shufflers;
-  bool split; /* counts are split with an adder, so that no party sees those of one client */
+  bool split; /* between shuffler and adder: neither sees counts if it follows the protocol */
 } faro_client_terms;
 FARO_API bool faro_client_terms_of(const faro_client *client, faro_client_terms *terms); /* false: none yet */
 /* The shufflers, from 0: public keys of 32 bytes, and addresses. NULL beyond the last one. pin_key

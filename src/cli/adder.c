@@ -32,7 +32,7 @@ static int run(int argc, char **argv) {
 const cli_command cli_adder = {
     .name = "adder",
     .usage = "adder --config FILE [--check-config]",
-    .summary = "hold the second share of split counts, so that no shuffler sees a client's counts",
+    .summary = "hold the second share of split counts, so that an honest shuffler sees no client's counts",
     .run = run,
     .options = options,
     .count = sizeof options / sizeof *options,

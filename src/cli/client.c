@@ -138,6 +138,7 @@ typedef struct session {
   size_t refused;         /* number of refused reports */
   faro_queue_counts seen; /* as far as the user was told */
   bool down;              /* a receiver did not answer: this run does not try again */
+  size_t looked;          /* how often this delivery has asked for collectors */
   char why[256];          /* what it did instead */
 } session;
 
@@ -295,7 +296,8 @@ static void show_adders(const faro_campaign *c) {
   char print[FARO_FINGERPRINT_SIZE];
   char digits[2 * FARO_KEY_BYTES + 1];
   for (size_t i = 0; i < c->adders; i++)
-    printf("adder:     key %s; counts are split between it and its shuffler, which sees none\n"
+    printf("adder:     key %s; counts are split between it and its shuffler; neither sees them\n"
+           "           if it follows the protocol\n"
            "           %s\n",
            faro_fingerprint(c->adder[i].key, print),
            sodium_bin2hex(digits, sizeof digits, c->adder[i].key, FARO_KEY_BYTES));
@@ -409,15 +411,24 @@ static faro_status catch_up(session *s, faro_error *error) {
   return status == FARO_OK || status == FARO_SYSTEM ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
+/* Whether a part was sent to the shuffler's own address, and not to a collector. */
+static bool is_own(const char *url, const char *shuffler) {
+  const size_t length = strlen(shuffler);
+  return strncmp(url, shuffler, length) == 0 && strcmp(url + length, "/v1/reports") == 0;
+}
+
 /* A part that belongs to another collector, or was sent to one that does not answer: asks the
- * shuffler where its collectors are now. True if the part has another address from now on. */
+ * shuffler where its collectors are now. True if the part has another address from now on. A
+ * shuffler that sends its clients around and around is asked LOOKS times in a delivery. */
 static bool find_collector(session *s, const faro_queue_post *part, bool elsewhere) {
+  enum { LOOKS = 2 * FARO_SHUFFLERS_MAX };
   char before[FARO_URL_MAX + 32];
   const size_t shuffler = faro_wire_report_head(part->bytes).shuffler;
   const char *own = faro_client_shuffler_url(s->client, shuffler);
   faro_error why = {0};
   bool some = false;
-  if (!own || (!elsewhere && strncmp(part->url, own, strlen(own)) == 0)) return false;
+  if (!own || (!elsewhere && is_own(part->url, own)) || s->looked == LOOKS) return false;
+  s->looked++;
   snprintf(before, sizeof before, "%s", part->url);
   if (faro_client_fetch_collectors(s->client, s->sender, shuffler, &some, &why) != FARO_OK)
     (void)faro_printable(why.message, s->why, sizeof s->why);
@@ -453,6 +464,7 @@ static faro_status deliver(session *s, faro_error *error) {
   faro_backoff backoff = {0};
   double wait = 0;
   bool left = false; /* a part was not taken */
+  s->looked = 0;
   for (int attempts = 0; !s->down;) {
     faro_queue_post part;
     faro_reply reply;

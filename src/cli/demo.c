@@ -63,8 +63,9 @@ static const faro_field options[] = {
      .help = "collectors of each shuffler, whose own process joins their portions; by default a shuffler is "
              "one process"},
     {"split", FARO_FIELD_FLAG, TRIAL(split),
-     .help = "split counts between each shuffler and an adder, so that no party sees those of one client; "
-             "shuffle-bits and concurrent-bits only"},
+     .help =
+         "split counts between each shuffler and an adder, so that neither sees those of one client if it "
+         "follows the protocol; shuffle-bits and concurrent-bits only"},
     {"epsilon", FARO_FIELD_REAL, TRIAL(epsilon), .least = 1e-4, .most = 1000, .value = "E",
      .help = "epsilon of the claim; 1 by default"},
     {"delta", FARO_FIELD_REAL, TRIAL(delta), .least = 1e-15, .most = 0.999, .value = "D",

@@ -1,4 +1,6 @@
-/* split: counts in two shares, so that no party sees the counts of one client.
+/* split: counts in two shares, so that no party that follows the protocol sees the counts of one
+ * client. (A shuffler that fills a batch with reports of its own finds out one client's from the
+ * policy after it: docs/threat-model.md, Split counts.)
  *
  * A split campaign names an adder for each shuffler. A client draws a seed, and ChaCha20 makes a
  * mask m of it: a number modulo 2^k for each entry. The body of its report is

@@ -108,3 +108,90 @@ refused() {
   sed -i 's/of: 2/of: 1/' "$T/collector-0.yaml" # what was collected belongs to two of them
   refused "$T/collector-0.yaml" "is the state of collector 0 of 2, and the settings are those of collector 0 of 1"
 }
+
+# A shuffler that misbehaves in the place of the joiner: hostile WAY LIST... The lists are given out in turn. It writes the paths of
+# posts to hostile.log.
+hostile() {
+  local address
+  address=$(sed -n 's/^listen: //p' "$T/joiner.yaml")
+  python3 - "${address#*:}" "$T/hostile.log" "$@" 3>&- <<'END' &
+import http.server
+import sys
+
+port, log, way, *lists = sys.argv[1:]
+posts = []
+asked = 0
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self, status, body):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        global asked
+        if self.path == "/v1/collectors":
+            asked += 1
+            self.answer(200, open(lists[(asked - 1) % len(lists)], "rb").read())
+        else:
+            self.answer(404, b"{}")
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        stays = posts[-1:] == [self.path]
+        posts.append(self.path)
+        open(log, "a").write(self.path + "\n")
+        if way == "dead" and self.path.startswith("/a/"):
+            self.close_connection = True  # no answer
+        elif self.path.startswith("/b/") and way == "dead" or stays or len(posts) == 1000:
+            self.answer(200, b"\0")
+        else:
+            self.answer(421, b'{"error": "the token belongs to another collector of this shuffler"}')
+
+    def log_message(self, *words):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(port)), Handler).serve_forever()
+END
+  started+=("$!")
+  local i
+  for ((i = 0; i < 6000; i++)); do
+    (exec 9<>"/dev/tcp/127.0.0.1/${address#*:}") 2>/dev/null && return 0
+    sleep 0.02
+  done
+  return 1
+}
+
+# A list that the shuffler has signed, in which all collectors are below a path of its own address: list PATH
+list() {
+  sed "s|url: \"http://[^\"]*\"|url: \"http://$(sed -n 's/^listen: //p' "$T/joiner.yaml")/$1NUMBER\"|" "$T/joiner.yaml" |
+    awk '/NUMBER/ { sub("NUMBER", n++ ? "/1" : "") } { print }' >"$T/joiner-$1.yaml"
+  role_named "joiner-$1" shuffler "$T/joiner-$1.yaml"
+  get "$url" /v1/collectors | sed '1,/^\r$/d' >"$T/list-$1"
+  stop "joiner-$1"
+}
+
+@test "parts: a shuffler that sends a client around is asked so often and no more; a dead collector is not the shuffler" {
+  check_test
+  local port=()
+  declare -A pids
+  parts
+  role analyzer analyzer "$T/analyzer.yaml"
+  list a
+  list b
+  hostile around "$T/list-a" "$T/list-b"
+  round 1 0.5
+  [ "$status" -eq 0 ]
+  [ "$(wc -l <"$T/hostile.log")" -eq 42 ] # the first, one after each look, and one after a pause
+  kill -TERM "${started[-1]}"
+  wait "${started[-1]}" || true
+  unset 'started[-1]'
+  rm "$T/hostile.log"
+  hostile dead "$T/list-a" "$T/list-b"
+  round 2 0.5
+  [ "$status" -eq 0 ]
+  has "$(tail -1 "$T/hostile.log")" "/b/"
+}

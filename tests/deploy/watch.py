@@ -1,5 +1,5 @@
-"""deploy/prometheus and deploy/grafana: every metric that they name is one that a role really exports, and promtool, where it is
-installed, finds nothing wrong with rules, their tests, or what the roles export."""
+"""deploy/prometheus and deploy/grafana: every metric that they name is one that a role really exports, every reason is one that a
+role can be unwell for, and promtool, where it is installed, finds nothing wrong with rules, their tests, or what the roles export."""
 import json
 import os
 import re
@@ -23,9 +23,9 @@ def ports(folder):
     return found
 
 
-def scrape(folder):
+def scrape(folder, *options):
     """The demo's roles are held after the last batch, until it gets a line. Returns what each exports."""
-    demo = subprocess.Popen([FARO, "demo", "--clients", "500", "--hold", "--directory", folder], stdin=subprocess.PIPE,
+    demo = subprocess.Popen([FARO, "demo", "--clients", "500", "--hold", "--directory", folder, *options], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         for line in demo.stdout:
@@ -45,6 +45,22 @@ def exported(text):
         if kind == "histogram":
             names |= {name + end for end in ("_bucket", "_sum", "_count")}
     return names
+
+
+def of_standby():
+    """What a standby exports besides, and an analyzer that has one. The demo has none, so this is what the code says."""
+    text = "".join(open("src/service/analyzer/" + name).read() for name in ("standby.c", "analyzer_role.c"))
+    names = set(re.findall(r'faro_metrics_gauge\([^"]*"(faro_standby_[a-z_]+)"', text))
+    assert len(names) >= 3, names
+    return names
+
+
+def check_reasons():
+    known = set(re.findall(r'X\([A-Z_]+, "([a-z-]+)"', open("src/service/role/health.h").read()))
+    named = re.findall(r'reason[!=]=?~?"([a-z|-]+)"', open("deploy/prometheus/alerts.yml").read())
+    assert len(known) >= 15 and len(named) >= 5
+    unknown = {word for words in named for word in words.split("|")} - known
+    assert not unknown, "no role is unwell for: " + ", ".join(sorted(unknown))
 
 
 def mentioned():
@@ -73,11 +89,17 @@ def promtool(*arguments, text=None):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         texts = scrape(os.path.join(folder, "demo"))
-    assert len(texts) == 2, "an analyzer and a shuffler"
-    names = set().union(*map(exported, texts))
+        assert len(texts) == 2, "an analyzer and a shuffler"
+        split = scrape(os.path.join(folder, "split"), "--split")
+        assert len(split) == 3, "and an adder"
+        parts = scrape(os.path.join(folder, "parts"), "--collectors", "2")
+        assert len(parts) == 4, "a joiner and two collectors instead of the shuffler"
+    texts += split + parts
+    names = of_standby().union(*map(exported, texts))
     missing = mentioned() - names
     assert not missing, "no role exports: " + ", ".join(sorted(missing))
     check_dashboard()
+    check_reasons()
     for text in texts:
         promtool("check", "metrics", text=text)
     promtool("check", "rules", "deploy/prometheus/alerts.yml")

@@ -2,6 +2,7 @@
 // sends; two tabs. Documents are those of tests/service/vectors; the network is in this file.
 // usage: node --test client.mjs, with WEB the folder of the package
 import assert from "node:assert/strict";
+import { createPrivateKey, sign } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 
@@ -187,6 +188,7 @@ test("what the client knows", async () => {
   assert.equal(client.honest, 0.9);
   assert.equal(client.over, false);
   assert.equal(client.terms.release, "shuffle-bits");
+  assert.equal(client.terms.split, false);
   assert.deepEqual(client.counts, { open: 0, waiting: 0, kept: 0, delivered: 0, refused: 0, late: 0, dropped: 0, again: 0, ended: 0 });
   assert.match((await refusal(client.choose([[1]]))).message, /^arm 0 must have 2 features \(got 1\)$/);
   client.close();
@@ -286,4 +288,79 @@ test("a policy that is known by its tag is not read again; another campaign is r
   const error = await refusal(open(network, { store }));
   assert.equal(error.code, "foreign");
   assert.match(error.message, /is not the one that this client took part in before/);
+});
+
+/* The list of a shuffler's collectors, as it signs it. */
+async function collectors(digest, urls) {
+  const secret = Buffer.from(await vector("key-shuffler.secret")).toString().trim().split(" ")[1];
+  const der = Buffer.from(`302e020100300506032b657004220420${secret.slice(0, 64)}`, "hex");
+  const body = JSON.stringify({ campaign: digest, shuffler: 0, collectors: urls.map((url) => ({ url })) });
+  const signature = sign(null, Buffer.from(`faro-collectors-1\n${body}`), createPrivateKey({ key: der, format: "der", type: "pkcs8" }));
+  return Buffer.from(`faro-collectors-1 ${signature.toString("hex")}\n${body}`);
+}
+const ELSEWHERE = [421, Buffer.from('{"error": "the token belongs to another collector of this shuffler"}')];
+
+test("a shuffler in parts: the list says where to send, also after a reload of the state and a move", async () => {
+  const network = await campaign();
+  const store = new MemoryStore();
+  const client = await open(network, { store, automatic: false });
+  const gone = "https://gone.example";
+  const places = (url) => collectors(client.digest, [url, url]);
+  network.documents.collectors = await places(gone);
+  await client.choose([[1, 0]], { id: "a" });
+  await client.reward("a", 1);
+  const other = await open(network, { store, automatic: false });
+  network.answers = [[200, [11]], [0, []]];
+  network.before = async (url) => {
+    if (!url.startsWith(gone)) return;
+    await other.choose([[0, 1]], { id: "b" }); // the module is opened again
+    network.documents.collectors = await places("https://collector.example");
+  };
+  await client.flush();
+  assert.deepEqual(network.posts.map(({ url }) => new URL(url).host), ["shuffler-0.example:8443", "gone.example", "collector.example"]);
+  for (const post of network.posts) assert.deepEqual(post.body, network.posts[0].body);
+  assert.equal(client.counts.delivered, 1);
+});
+
+test("a shuffler that sends clients around is asked so often and no more", async () => {
+  const network = await campaign();
+  const client = await open(network, { automatic: false });
+  const lists = await Promise.all(["https://a.example", "https://b.example"].map((url) => collectors(client.digest, [url, url])));
+  await client.choose([[1, 0]], { id: "a" });
+  await client.reward("a", 1);
+  network.before = (url) => {
+    const stays = url === network.posts.at(-1)?.url; // it follows no more: let it go
+    network.documents.collectors = lists[network.posts.length % 2];
+    network.answers = stays || network.posts.length === 1000 ? [] : [ELSEWHERE];
+  };
+  await client.flush();
+  assert.equal(network.posts.length, 42); // the first, one after each look, and one after a pause
+});
+
+test("a list of collectors that somebody else has signed is refused", async () => {
+  const network = await campaign();
+  const client = await open(network, { automatic: false });
+  const list = await collectors(client.digest, ["https://a.example"]);
+  list[40] = list[40] === 48 ? 49 : 48; // a digit of the signature
+  network.documents.collectors = list;
+  await client.choose([[1, 0]], { id: "a" });
+  await client.reward("a", 1);
+  network.answers = [ELSEWHERE];
+  await client.flush();
+  assert.deepEqual(network.posts.map(({ url }) => new URL(url).host), ["shuffler-0.example:8443", "shuffler-0.example:8443"]);
+});
+
+test("a tab does not overwrite the state of one that started anew, although their numbers meet", async () => {
+  const network = await campaign();
+  const store = new MemoryStore();
+  const empty = await store.read();
+  const a = await open(network, { store, automatic: false });
+  const { revision } = await store.read();
+  await store.write({ ...empty, documents: {} }); // the site's data are cleared
+  const b = await open(network, { store, automatic: false });
+  await b.choose([[0, 1]], { id: "b" });
+  const now = await store.read();
+  await store.write({ ...now, revision });
+  await a.choose([[1, 0]], { id: "a" });
+  assert.equal(a.counts.open, 2);
 });

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/client_inner.h"
 #include "place.h"
 #include "wire/wire.h"
 
@@ -110,6 +111,18 @@ EXPORT(web_move) int web_move(const void *bytes, size_t length) {
   return web.client ? (int)faro_client_move(web.client, bytes, length, fresh()) : absent();
 }
 
+/* A shuffler in parts: where its list is, and the list. */
+
+EXPORT(web_shuffler_url) const char *web_shuffler_url(size_t shuffler) {
+  return web.client ? faro_client_shuffler_url(web.client, shuffler) : NULL;
+}
+EXPORT(web_collectors) int web_collectors(size_t shuffler, const void *bytes, size_t length) {
+  return web.client ? (int)faro_client_collectors(web.client, shuffler, bytes, length, fresh()) : absent();
+}
+EXPORT(web_address) const char *web_address(size_t shuffler) {
+  return web.client ? faro_client_address(web.client, shuffler) : NULL;
+}
+
 /* Choices and rewards. The arm is at web_arm. */
 
 EXPORT(web_choose) int web_choose(const double *features, size_t count) {
@@ -154,6 +167,9 @@ EXPORT(web_next) int web_next(void) {
 EXPORT(web_post_url) const char *web_post_url(void) { return web.post.url; }
 EXPORT(web_post_bytes) const unsigned char *web_post_bytes(void) { return web.post.bytes; }
 EXPORT(web_post_length) size_t web_post_length(void) { return web.post.length; }
+EXPORT(web_post_shuffler) size_t web_post_shuffler(void) {
+  return faro_wire_report_head(web.post.bytes).shuffler;
+}
 
 EXPORT(web_answer) int web_answer(long status, const void *body, size_t length, double retry_after) {
   if (!web.client) return absent();
@@ -200,7 +216,7 @@ static const member terms[] = {
     TERM(FLAG, user_level), TERM(LARGE, contributions), TERM(REAL, alone_epsilon), TERM(REAL, alone_delta),
     TERM(REAL, honest),     TERM(LARGE, batch),         TERM(LARGE, largest),      TERM(LARGE, batches),
     TERM(LARGE, wait),      TERM(LARGE, arms),          TERM(REAL, norm),          TERM(REAL, low),
-    TERM(REAL, high),       TERM(SIZE, shufflers)};
+    TERM(REAL, high),       TERM(SIZE, shufflers),      TERM(FLAG, split)};
 #define COUNT(kind, name)                                                                                    \
   { #name, kind, &web.counts.name }
 static const member counts[] = {COUNT(SIZE, open),       COUNT(SIZE, waiting),  COUNT(SIZE, kept),
