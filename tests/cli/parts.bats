@@ -53,6 +53,13 @@ refused() {
   refused "$T/bad.yaml" "collectors[1].key must be its own"
   sed 's|collector-0.sign|shuffler-0.sign|' "$T/collector-0.yaml" >"$T/bad.yaml"
   refused "$T/bad.yaml" "key must be the collector's own"
+  local database="database: postgresql://there"
+  cat "$T/joiner.yaml" <(echo "$database") >"$T/bad.yaml"
+  refused "$T/bad.yaml" "database must not be given with collectors:"
+  cat "$T/collector-0.yaml" <(echo "$database") >"$T/bad.yaml"
+  refused "$T/bad.yaml" "database must not be given with collector:"
+  cat "$T/shuffler.yaml" <(echo "$database") <(echo "adder: http://127.0.0.1:1") >"$T/bad.yaml"
+  refused "$T/bad.yaml" "database must not be given with adder:"
 }
 
 # The examples, with different keys in place of their placeholders.

@@ -324,6 +324,39 @@ static void test_parts__portions_come_in_order_and_not_too_far_ahead(void **stat
   end(&w);
 }
 
+/* One of two collectors has stopped, so no batch is joined and there is no new policy. The other
+ * one must not refuse for good what is made under the newest policy that there is. */
+static void test_parts__a_collector_that_is_ahead_refuses_nothing_for_good(void **state) {
+  (void)state;
+  world w;
+  begin(&w, "shuffle-bits", 40, 2);
+  open_all(&w);
+  size_t late = CLIENTS;
+  for (uint64_t number = 0; number < 2; number++) {
+    uint64_t left = faro_portion_size(40, 0, 2);
+    for (size_t client = 0; client < CLIENTS; client++) {
+      if (collector_of(&w, client) != 0) continue;
+      if (left == 0) late = client;
+      else if (accept_one(&w, w.collects[0], client, number) == FARO_VERDICT_ACCEPTED) left--;
+    }
+    assert_int_equal(hand_over(&w, 0), FARO_JOINED_KEPT);
+    assert_ok(faro_spool_forget(w.collects[0], number, error));
+  }
+  assert_true(late < CLIENTS);
+  const faro_spool_state joiner = faro_spool_snapshot(w.joins);
+  assert_int_equal(joiner.first, 0);
+  faro_spool_heard(w.collects[0], joiner.first);
+  assert_int_equal(faro_spool_snapshot(w.collects[0]).number, 2);
+  assert_int_equal(faro_spool_snapshot(w.collects[0]).waiting, 0);
+  assert_int_equal(accept_one(&w, w.collects[0], late, 0), FARO_VERDICT_CLOSED); /* under policy 1 */
+  faro_spool_heard(w.collects[0], 1); /* now there is policy 2, and then 3 */
+  assert_int_equal(accept_one(&w, w.collects[0], late, 0), FARO_VERDICT_STALE);
+  faro_spool_heard(w.collects[0], 2);
+  assert_int_equal(accept_one(&w, w.collects[0], late, 0), FARO_VERDICT_STALE);
+  assert_int_equal(accept_one(&w, w.collects[0], late, 2), FARO_VERDICT_ACCEPTED);
+  end(&w);
+}
+
 /* What was collected belongs to a number of collectors. */
 static void test_parts__the_number_of_collectors_cannot_change(void **state) {
   (void)state;
@@ -523,6 +556,7 @@ int main(void) {
       cmocka_unit_test(test_parts__all_orders_of_a_joined_batch_are_equally_likely),
       cmocka_unit_test(test_parts__a_portion_counts_once_over_restarts),
       cmocka_unit_test(test_parts__portions_come_in_order_and_not_too_far_ahead),
+      cmocka_unit_test(test_parts__a_collector_that_is_ahead_refuses_nothing_for_good),
       cmocka_unit_test(test_parts__the_number_of_collectors_cannot_change),
       cmocka_unit_test(test_parts__each_client_has_one_collector),
       cmocka_unit_test(test_parts__batches_must_be_large_enough_for_the_collectors),

@@ -1,10 +1,12 @@
 /* The spool without a process: the order of reports in a batch, the end of a campaign, tokens that
  * are added and removed. */
 #include <math.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -256,6 +258,46 @@ static void test_spool__clients_of_a_failed_group_may_send_again(void **state) {
   assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
   assert_int_equal(verdict_of(&w, 0, 2, 2), FARO_VERDICT_SPENT);
   for (size_t i = 4; i < 6; i++) assert_int_equal(verdict_of(&w, i, 2, 1), FARO_VERDICT_ACCEPTED);
+  end(&w);
+}
+
+static void limit_files(rlim_t bytes) {
+  struct rlimit limit;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* So many sealed bodies that their deletion does not fit into memory: the full disk is noticed in
+ * the middle of closing. */
+static void test_spool__clients_of_a_batch_that_could_not_close_count_once(void **state) {
+  (void)state;
+  enum { B = 20000 };
+  unsigned char body[512] = {0};
+  faro_error refused = {0};
+  struct rlimit before;
+  world w;
+  signal(SIGXFSZ, SIG_IGN);
+  begin(&w, B, B, 10);
+  open_spool(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 0; i < B - 1; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  faro_spool_entry last = {.version = 1, .sequence = 1, .body = body};
+  faro_token_hash(w.tokens + (size_t)(B - 1) * FARO_TOKEN_BYTES, last.hash);
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_ok(faro_spool_begin(w.spool, error));
+  limit_files(4096);
+  const faro_status status = faro_spool_accept(w.spool, &last, &refused);
+  limit_files(before.rlim_cur);
+  assert_int_equal(status, FARO_SYSTEM);
+  assert_int_equal(faro_spool_snapshot(w.spool).held, B - 1);
+  assert_int_equal(verdict_of(&w, 0, 1, 2), FARO_VERDICT_TWICE);
+  faro_spool_close(w.spool);
+  open_spool(&w);
+  assert_int_equal(faro_spool_snapshot(w.spool).held, B - 1);
+  assert_int_equal(verdict_of(&w, B - 1, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
   end(&w);
 }
 
@@ -739,6 +781,7 @@ int main(void) {
       cmocka_unit_test(test_spool__the_file_tells_no_order_of_arrival),
       cmocka_unit_test(test_spool__a_group_that_fails_leaves_nothing),
       cmocka_unit_test(test_spool__clients_of_a_failed_group_may_send_again),
+      cmocka_unit_test(test_spool__clients_of_a_batch_that_could_not_close_count_once),
       cmocka_unit_test(test_counts__are_those_of_a_plain_array),
       cmocka_unit_test(test_spool__ends_with_its_campaign),
       cmocka_unit_test(test_spool__closes_every_batch_at_its_own_size),

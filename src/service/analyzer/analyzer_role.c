@@ -129,11 +129,11 @@ static faro_status check_intake(const faro_analyzer *a, const faro_spool *spool,
   const faro_spool_state intake = faro_spool_snapshot(spool);
   const faro_status status = faro_store_next(a->worker.store, 0, &next, hash, error);
   if (status != FARO_OK) return status;
-  if (next + intake.waiting < intake.number)
+  if (next < intake.first)
     return faro_fail(error, FARO_INVALID,
                      "%s expects batch %" PRIu64 ", but %s has handed over all batches before %" PRIu64
                      "; was an old copy of the database restored?",
-                     a->settings->database, next, faro_path_end(path), intake.number - intake.waiting);
+                     a->settings->database, next, faro_path_end(path), intake.first);
   if (next > intake.number)
     return faro_fail(error, FARO_INVALID,
                      "%s collects batch %" PRIu64 ", but %s has all batches before %" PRIu64

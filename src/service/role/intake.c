@@ -445,8 +445,8 @@ static faro_status fold_all(faro_intake *in, faro_error *error) {
 static void tell_others(faro_intake *in) {
   const faro_spool_state now = faro_spool_snapshot(in->spool);
   pthread_mutex_lock(&in->mutex);
-  const bool same =
-      now.number == in->state.number && now.held == in->state.held && now.waiting == in->state.waiting;
+  const bool same = now.number == in->state.number && now.held == in->state.held &&
+                    now.waiting == in->state.waiting && now.first == in->state.first;
   pthread_mutex_unlock(&in->mutex);
   if (!same) tell(in, could_write(in), false);
 }
@@ -484,6 +484,12 @@ faro_status faro_intake_join(faro_intake *in, const faro_portion *portion, faro_
   tell(in, status == FARO_OK && (*joined == FARO_JOINED_KEPT || could_write(in)), false);
   pthread_mutex_unlock(&in->store);
   return status;
+}
+
+void faro_intake_heard(faro_intake *in, uint64_t first) {
+  pthread_mutex_lock(&in->store);
+  faro_spool_heard(in->spool, first);
+  pthread_mutex_unlock(&in->store);
 }
 
 void faro_intake_expected(faro_intake *in, uint64_t next[static FARO_COLLECTORS_MAX]) {

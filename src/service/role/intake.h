@@ -36,6 +36,8 @@ faro_status faro_intake_follow(faro_intake *intake, const faro_plan_row *row, co
 faro_status faro_intake_join(faro_intake *intake, const faro_portion *portion, faro_joined *joined,
                              faro_error *error) FARO_WARN_UNUSED;
 void faro_intake_expected(faro_intake *intake, uint64_t next[static FARO_COLLECTORS_MAX]);
+/* A collector's (faro_spool_heard). */
+void faro_intake_heard(faro_intake *intake, uint64_t first);
 /* Waits at most `seconds` until the first `batches` batches are closed; false if they are not. */
 bool faro_intake_closed(faro_intake *intake, uint64_t batches, double seconds);
 /* Sets or clears the reasons for being unwell that the intake knows: the last write failed, of

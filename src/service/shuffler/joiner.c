@@ -159,7 +159,7 @@ void faro_joiner_state(faro_joiner *j, faro_http_request *request) {
   for (size_t i = 0; i < j->count; i++) json_array_append_new(all, json_integer((json_int_t)next[i]));
   json_t *json = json_pack("{ss sI so ss}", "campaign",
                            faro_hex_write(j->params.campaign->digest, FARO_DIGEST_BYTES, digest), "version",
-                           (json_int_t)now.number + 1, "next", all, "state",
+                           (json_int_t)now.first + 1, "next", all, "state",
                            atomic_load(j->params.ended) ? "finished" : "open");
   char *text = json ? faro_json_to_text(json) : NULL;
   const faro_http_answer answer = {

@@ -180,7 +180,7 @@ static void *send_all(void *context) {
     else if (batch.count > 0) pass_on(r, &batch);
     else if (r->partner) {
       const faro_spool_state state = faro_intake_snapshot(r->intake);
-      faro_partner_look(r->partner, state.number - state.waiting);
+      faro_partner_look(r->partner, state.first);
     }
     faro_intake_wipe(r->intake, &batch);
   }

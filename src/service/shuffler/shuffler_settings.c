@@ -100,8 +100,24 @@ static faro_status check_one_kind(const faro_shuffler_settings *s, faro_error *e
   return FARO_OK;
 }
 
+/* The state of a shuffler in parts, and of one that splits counts, is in a file. */
+static faro_status check_database(const faro_shuffler_settings *s, faro_error *error) {
+  const char *other = *s->adder                       ? "adder"
+                      : faro_shuffler_is_joiner(s)    ? "collectors"
+                      : faro_shuffler_is_collector(s) ? "collector"
+                                                      : NULL;
+  if (!*s->database) return FARO_OK;
+  if (other)
+    return faro_fail(error, FARO_INVALID,
+                     "database must not be given with %s: split counts, and what a shuffler in parts holds, "
+                     "cannot be in PostgreSQL yet",
+                     other);
+  return faro_spool_database_check(s->database, error);
+}
+
 static faro_status check_kind(const faro_shuffler_settings *s, faro_error *error) {
   faro_status status = check_one_kind(s, error);
+  if (status == FARO_OK) status = check_database(s, error);
   if (status == FARO_OK && faro_shuffler_is_collector(s))
     status = faro_url_check("collector.joiner", s->part.joiner, s->http.insecure, error);
   for (size_t i = 0; status == FARO_OK && i < s->collectors; i++) {
@@ -141,8 +157,6 @@ faro_status faro_shuffler_settings_load(faro_shuffler_settings *settings, const 
   if (status == FARO_OK) status = faro_admin_check(&settings->http, &inner);
   if (status == FARO_OK)
     status = faro_url_check("analyzer", settings->analyzer, settings->http.insecure, &inner);
-  if (status == FARO_OK && *settings->database)
-    status = faro_spool_database_check(settings->database, &inner);
   if (status == FARO_OK && *settings->standby != '\0')
     status = faro_url_check("standby", settings->standby, settings->http.insecure, &inner);
   if (status == FARO_OK) status = check_kind(settings, &inner);

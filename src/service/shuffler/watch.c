@@ -71,9 +71,8 @@ static void address_of(const faro_watch_params *p, char url[static FARO_URL_MAX 
   else faro_place_address(p->place, url);
 }
 
-static uint64_t first_of(const faro_spool_state *s) { return s->number - s->waiting; }
-
-/* The other side has answered. */
+/* The other side has answered. Of a shared spool, others may have handed over more than we know
+ * yet. An old copy of its database is noticed by the keys of batches. */
 static void compare(faro_watch *w, const faro_spool_state *before, const faro_standing *there) {
   const faro_watch_params *p = &w->params;
   const faro_spool_state after = faro_intake_snapshot(p->intake);
@@ -83,14 +82,14 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
              "the %s holds another campaign than %s, which this %s has joined; every report is "
              "refused there or here. If the campaign was founded anew, give this %s a new state",
              peer(p), p->campaign->id, self(p), self(p));
-  else if (there->next < first_of(before))
+  else if (there->next < before->first)
     snprintf(text, sizeof text,
              "the %s expects batch %" PRIu64 ", but this %s has handed over all batches before "
              "%" PRIu64 " and forgotten them: an old copy of the %s's %s was restored. Put the "
              "newest %s back, or end the campaign",
-             peer(p), there->next, self(p), first_of(before), peer(p), p->joiner ? "state" : "database",
+             peer(p), there->next, self(p), before->first, peer(p), p->joiner ? "state" : "database",
              p->joiner ? "state" : "database");
-  else if (there->next > first_of(&after) + 1 || there->next > after.number)
+  else if (!after.shared && (there->next > after.first + 1 || there->next > after.number))
     snprintf(text, sizeof text,
              "the %s has batches of this %s up to %" PRIu64 ", but this %s collects batch "
              "%" PRIu64 ": an old copy of its state was restored. Put the newest state back, or end the "
@@ -128,7 +127,7 @@ static void mark_answered(faro_watch *w) {
  * greeting. */
 static faro_status greet(faro_watch *w, size_t index, const faro_spool_state *before, faro_sent *sent) {
   const faro_watch_params *p = &w->params;
-  faro_greeting greeting = {.first = first_of(before),
+  faro_greeting greeting = {.first = before->first,
                             .open = before->number,
                             .unwell = !faro_health_write(p->health, false, NULL),
                             .silent = (uint32_t)silence(w),
@@ -183,6 +182,7 @@ static bool look(faro_watch *w) {
              self(p));
     faro_health_set(p->health, FARO_ILL_DIFFERS, text);
   }
+  if (read && p->joiner && is_ours(w, &there)) faro_intake_heard(p->intake, there.version - 1);
   if (read) compare(w, &before, &there);
   return answered;
 }
@@ -216,7 +216,7 @@ void faro_watch_refresh(faro_watch *w) {
   const double silent = silence(w);
   const faro_spool_state state = faro_intake_snapshot(w->params.intake);
   const bool ended = atomic_load(w->params.ended);
-  const bool done = ended || (state.over && state.waiting == 0); /* the analyzer may go home */
+  const bool done = ended || (state.over && state.first == state.number); /* the analyzer may go home */
   if (silent > PATIENCE && !done)
     snprintf(text, sizeof text,
              "the %s at %.200s does not answer, for %.0f s now; reports are accepted until %d batches wait",

@@ -46,7 +46,7 @@ void faro_watch_refresh(faro_watch *watch);
 /* What the analyzer holds, or the joiner. */
 typedef struct faro_standing {
   unsigned char digest[FARO_DIGEST_BYTES];
-  uint64_t version; /* the published policy's */
+  uint64_t version; /* the published policy's; of a joiner, what it can be at most */
   uint64_t next;    /* the batch that it expects next of this shuffler or collector */
   bool ended;       /* an operator has ended the campaign, or its budget is used up */
   uint64_t epoch;   /* 0: no standby has taken over, or an analyzer of an older release */

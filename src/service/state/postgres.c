@@ -2,6 +2,7 @@
 #include "service/state/postgres.h"
 
 #include <poll.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,15 @@ static faro_status require(faro_postgres *p, const char *name, const char *value
   return status;
 }
 
+/* The server must notice soon that our machine is lost, because what the session has locked stays
+ * locked until then. Over a Unix socket it ignores the settings of TCP. */
+static const char SESSION[] =
+    "SET synchronous_commit = on; SET client_min_messages = warning; SET lock_timeout = '20s';"
+    "SET idle_in_transaction_session_timeout = '20s'; SET bytea_output = hex;"
+    "SET default_transaction_isolation = 'read committed';"
+    "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
+    "SET tcp_user_timeout = 10000";
+
 static faro_status connect_now(faro_postgres *p, faro_error *error) {
   /* What stands before dbname are defaults, which the URL may change. */
   static const char *const names[] = {"connect_timeout",
@@ -134,11 +144,7 @@ static faro_status connect_now(faro_postgres *p, faro_error *error) {
   if (!p->connection) return faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
   if (PQstatus(p->connection) != CONNECTION_OK) return fail(p, NULL, error);
   PQsetNoticeReceiver(p->connection, note, p);
-  faro_status status = faro_postgres_run(
-      p,
-      "SET synchronous_commit = on; SET client_min_messages = warning; SET lock_timeout = '20s';"
-      "SET idle_in_transaction_session_timeout = '20s'; SET bytea_output = hex",
-      error);
+  faro_status status = faro_postgres_run(p, SESSION, error);
   if (status == FARO_OK)
     status = require(p, "fsync", "on", "reports that were acknowledged must be on the disk", error);
   if (status == FARO_OK)
@@ -284,7 +290,10 @@ static faro_status ask(faro_postgres *p, PGresult **rows, faro_error *error, con
                          PQsendQueryParams(p->connection, sql, all.count, all.type, all.value, all.length,
                                            all.binary, 1),
                          rows, error);
-  for (int i = 0; i < PARAMETERS; i++) free(all.made[i]);
+  for (int i = 0; i < PARAMETERS; i++) {
+    if (all.made[i]) sodium_memzero(all.made[i], (size_t)all.length[i]);
+    free(all.made[i]);
+  }
   return status;
 }
 

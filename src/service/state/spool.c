@@ -28,6 +28,7 @@ faro_spool_state faro_spool_snapshot(const faro_spool *s) {
                             .held = s->now.held,
                             .size = size_of(s),
                             .waiting = s->now.waiting,
+                            .first = s->shared ? s->released : s->now.number - s->now.waiting,
                             .needs_purge = faro_database_needs_purge(s->database),
                             .unfolded = s->now.unfolded,
                             .over = over(s),
@@ -142,7 +143,7 @@ faro_verdict faro_spool_judge(const faro_spool *s, const faro_spool_entry *e, co
   if (e->sequence < c->last || c->other) return FARO_VERDICT_REPLAY;
   if (e->sequence == c->last) return FARO_VERDICT_KNOWN;
   if (over(s) || c->full) return FARO_VERDICT_CLOSED;
-  if (!is_current(s, e->version)) return FARO_VERDICT_STALE;
+  if (!is_current(s, e->version)) return c->ahead ? FARO_VERDICT_CLOSED : FARO_VERDICT_STALE;
   if (c->here >= s->u) return FARO_VERDICT_TWICE;
   return c->used >= s->most ? FARO_VERDICT_SPENT : FARO_VERDICT_ACCEPTED;
 }
@@ -154,7 +155,8 @@ static faro_status judge(faro_spool *s, faro_spool_entry *e, faro_error *error) 
   spool_client known = {.last = client ? client->sequence : 0,
                         .here = member ? member->used : 0,
                         .used = client ? client->used : 0,
-                        .full = s->now.waiting >= FARO_SPOOL_AHEAD};
+                        .full = s->now.waiting >= FARO_SPOOL_AHEAD,
+                        .ahead = faro_spool_is_collector(s) && s->now.number >= s->heard + FARO_SPOOL_AHEAD};
   faro_status status = FARO_OK;
   if (known.here > 0 && e->sequence == known.last) status = find_mark(s, e, &known.other, error);
   e->verdict = faro_spool_judge(s, e, &known);
@@ -295,6 +297,7 @@ static faro_status close_batch(faro_spool *s, faro_error *error) {
   if (status == FARO_OK) status = faro_database_run(s->database, "DELETE FROM bodies", error);
   if (status == FARO_OK) status = faro_spool_put_out(s, size, payload, length, true, error);
   faro_counts_clear(s->members);
+  if (status != FARO_OK) s->stale = true; /* the batch stays open, with its members */
   sodium_memzero(payload, length);
   free(payload);
   sodium_memzero(s->ones, s->entries * 8);

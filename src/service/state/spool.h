@@ -121,6 +121,10 @@ typedef enum faro_joined {
 } faro_joined;
 faro_status faro_spool_join(faro_spool *spool, const faro_portion *portion, faro_joined *joined,
                             faro_error *error) FARO_WARN_UNUSED;
+/* A collector's: the joiner has handed over all batches before this one. If the open batch is two
+ * or more further, its clients cannot have its policy yet: then a report under an older one is told
+ * to come again. */
+void faro_spool_heard(faro_spool *spool, uint64_t first);
 bool faro_spool_joins(const faro_spool *spool);
 bool faro_spool_is_collector(const faro_spool *spool);
 /* The number of the portion that is expected of each collector next. */
@@ -130,7 +134,8 @@ typedef struct faro_spool_state {
   uint64_t number;  /* number of the open batch */
   uint64_t held;    /* reports in it; at a joiner, in its portions that are there */
   uint64_t size;    /* reports in a full batch, or portion */
-  uint64_t waiting; /* closed batches */
+  uint64_t waiting; /* closed batches; if it is shared, only those that this process hands over */
+  uint64_t first;   /* all batches before this one were handed over */
   bool needs_purge; /* the database's log could not be emptied */
   bool unfolded;    /* call faro_spool_fold */
   bool over;        /* all batches of this shuffler are closed */

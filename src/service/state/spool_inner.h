@@ -87,10 +87,12 @@ struct faro_spool {
   size_t body;                        /* bytes of a report's body */
   bool shared;                        /* with other processes */
   uint64_t closed, reports;           /* shared: batches that this one has closed, and their reports */
+  uint64_t released;                  /* shared: batches that were handed over, by any process */
   size_t row;                         /* bytes of it that are kept for the batch; 0: only totals are */
   spool_live now, before;             /* before: at the start of the group */
   bool changed;                       /* a report of the group was accepted */
   unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */
+  uint64_t heard;                     /* a collector's: batches that the joiner has handed over */
   uint64_t next[FARO_COLLECTORS_MAX]; /* a joiner's: the portion that is expected of each collector */
 };
 
@@ -100,6 +102,7 @@ typedef struct spool_client {
   uint64_t here, used; /* its reports in the open batch, and in all */
   bool other;          /* its last report has the same number and other bytes */
   bool full;           /* nothing is accepted until a closed batch is handed over */
+  bool ahead;          /* the newest policy may be older than those of the open batch */
 } spool_client;
 faro_verdict faro_spool_judge(const faro_spool *spool, const faro_spool_entry *entry,
                               const spool_client *client);

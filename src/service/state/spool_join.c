@@ -15,6 +15,8 @@
 bool faro_spool_joins(const faro_spool *s) { return s->part.joins; }
 bool faro_spool_is_collector(const faro_spool *s) { return s->part.collectors > 0 && !s->part.joins; }
 
+void faro_spool_heard(faro_spool *s, uint64_t first) { s->heard = first; }
+
 void faro_spool_expected(const faro_spool *s, uint64_t next[static FARO_COLLECTORS_MAX]) {
   memcpy(next, s->next, sizeof s->next);
 }

@@ -81,6 +81,7 @@ static void measure(faro_spool *s) {
 }
 
 static int64_t collector_of(const faro_spool_part *part) {
+  if (part->collectors == 0) return 0; /* as in states of earlier versions */
   return part->joins ? -1 : (int64_t)part->collector;
 }
 

@@ -53,7 +53,6 @@ typedef struct spool_postgres {
   bool leads;
   uint64_t waiting;    /* closed batches, whoever hands them over */
   uint64_t left;       /* places left in the open batch */
-  uint64_t released;   /* batches that were handed over */
   uint64_t published;  /* the keys of batches below this are in the database */
   bool foreign;        /* the open batch holds what this front-end cannot open: logged once */
   atomic_bool lost;    /* the server does not answer */

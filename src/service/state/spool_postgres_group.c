@@ -31,6 +31,7 @@ typedef struct group {
   size_t places;
   uint64_t room;     /* free places in them */
   uint64_t accepted; /* reports */
+  bool known;        /* one was accepted before */
   unsigned char *payload;
   size_t length; /* bytes of it that are used */
 } group;
@@ -92,6 +93,7 @@ static faro_status read_members(faro_spool *s, group *g, faro_error *error) {
       faro_postgres_ask(s->postgres->link, &rows, error,
                         "SELECT hash, used, sequence, batch, here FROM clients WHERE hash = ANY($1)", "B",
                         (const void *)hashes, (size_t)FARO_HASH_BYTES, g->count);
+  sodium_memzero(hashes, g->count * FARO_HASH_BYTES);
   free(hashes);
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t length = 0;
@@ -138,6 +140,7 @@ static faro_status write_members(faro_spool *s, const group *g, bool *stale, far
                 here, count, was, count, (int64_t)s->now.number);
   *stale = status == FARO_OK && (size_t)PQntuples(rows) != count;
   PQclear(rows);
+  if (hashes) sodium_memzero(hashes, count * FARO_HASH_BYTES);
   free(hashes);
   free(numbers);
   return status;
@@ -222,12 +225,14 @@ static faro_verdict judge_one(const faro_spool *s, group *g, const faro_spool_en
 static void judge_all(faro_spool *s, group *g) {
   const spool_postgres *p = s->postgres;
   g->accepted = 0;
+  g->known = false;
   g->length = 0;
   if (s->entries > 0) memset(g->payload, 0, s->entries * 8);
   for (size_t i = 0; i < p->queued; i++) {
     faro_spool_entry *e = p->queue[i];
     e->verdict = judge_one(s, g, e);
     if (e->verdict == FARO_VERDICT_ACCEPTED) add_body(s, g, e->body);
+    g->known = g->known || e->verdict == FARO_VERDICT_KNOWN;
   }
 }
 
@@ -246,6 +251,15 @@ static faro_status write_body(faro_spool *s, const group *g, faro_error *error) 
 
 /* The transaction. */
 
+/* A report that was accepted before may have come with a transaction that the replicas do not have:
+ * the server was killed while it waited for them. A commit waits for all that came before it, but
+ * only if it has written something. */
+static faro_status confirm(faro_spool *s, faro_error *error) {
+  faro_postgres *link = s->postgres->link;
+  const faro_status status = faro_postgres_run(link, "UPDATE meta SET version = version", error);
+  return status == FARO_OK ? faro_postgres_commit(link, error) : status;
+}
+
 /* *again: it is worth another try. */
 static faro_status attempt(faro_spool *s, group *g, bool *again, faro_error *error) {
   spool_postgres *p = s->postgres;
@@ -262,7 +276,7 @@ static faro_status attempt(faro_spool *s, group *g, bool *again, faro_error *err
   if (status == FARO_OK) status = take_room(s, g, error);
   if (status != FARO_OK) return status;
   judge_all(s, g);
-  if (g->accepted == 0) return FARO_OK; /* only refusals: nothing to write */
+  if (g->accepted == 0) return g->known ? confirm(s, error) : FARO_OK; /* only refusals: nothing to write */
   status = write_members(s, g, again, error);
   if (status != FARO_OK || *again) return status;
   status = use_room(s, g, error);
@@ -305,6 +319,7 @@ faro_status faro_spool_pg_commit(faro_spool *s, faro_error *error) {
                                  ? try_all(s, &g, error)
                                  : faro_fail(error, FARO_MEMORY, "cannot allocate a group of reports");
   if (g.payload) sodium_memzero(g.payload, room);
+  if (g.members) sodium_memzero(g.members, p->queued * sizeof *g.members);
   free(g.payload);
   free(g.members);
   p->queued = 0;

@@ -6,6 +6,7 @@
 
 #include "service/role/log.h"
 #include "service/state/spool_postgres.h"
+#include "wire/split.h"
 
 static const char SCHEMA[] =
     "CREATE TABLE meta(id INTEGER PRIMARY KEY CHECK (id = 0), version BIGINT NOT NULL, number BIGINT NOT "
@@ -88,6 +89,14 @@ static faro_status may_be_shared(const faro_spool *s, faro_error *error) {
         error, FARO_INVALID,
         "database: a campaign in phases cannot be collected in PostgreSQL yet; leave the setting "
         "out, and its state is in the file");
+  if (faro_campaign_is_split(s->campaign))
+    return faro_fail(error, FARO_INVALID,
+                     "database: split counts cannot be collected in PostgreSQL yet; leave the setting out, "
+                     "and the state is in the file");
+  if (s->part.collectors > 0)
+    return faro_fail(error, FARO_INVALID,
+                     "database: a shuffler in parts cannot keep its state in PostgreSQL yet; leave the "
+                     "setting out, and the state is in the file");
   return FARO_OK;
 }
 
@@ -128,6 +137,7 @@ faro_status faro_spool_pg_ready(faro_spool *s, faro_error *error) {
   faro_error why = {0};
   const faro_status status = faro_postgres_ready(p->link, &fresh, &why);
   if (fresh || status != FARO_OK) p->leads = false;
+  if (fresh) p->published = 0; /* it may be another server, a replica that was behind */
   if (status != FARO_OK) s->now.waiting = 0;
   const bool lost = status != FARO_OK;
   if (atomic_exchange(&p->lost, lost) != lost) {
@@ -156,7 +166,7 @@ faro_status faro_spool_pg_look(faro_spool *s, faro_error *error) {
     const uint64_t number = (uint64_t)faro_postgres_number(rows, 0, 0);
     if (number != s->now.number) p->foreign = false;
     s->now.number = number;
-    p->released = (uint64_t)faro_postgres_number(rows, 0, 1);
+    s->released = (uint64_t)faro_postgres_number(rows, 0, 1);
     p->waiting = (uint64_t)faro_postgres_number(rows, 0, 2);
     p->left = (uint64_t)faro_postgres_number(rows, 0, 3);
     s->now.waiting = p->leads ? p->waiting : 0;
@@ -179,11 +189,27 @@ faro_status faro_spool_pg_make_room(faro_spool *s, faro_error *error) {
       "iI", (int64_t)s->now.number, free_places, (size_t)PLACES);
 }
 
+static faro_status too_many(uint64_t batch, faro_error *error) {
+  return faro_fail(
+      error, FARO_SYSTEM,
+      "more than %d front-ends have keys of batch %llu: start fewer of them, and none with a new "
+      "file of keys",
+      FARO_KEEPERS_MAX, (unsigned long long)batch);
+}
+
+/* One front-end too many must not stop the others. */
 static faro_status publish(faro_spool *s, uint64_t batch, faro_error *error) {
   const faro_box_pair *pair = faro_batch_keys_find(s->postgres->keys, batch);
-  return faro_postgres_do(s->postgres->link, error,
-                          "INSERT INTO keepers VALUES($1, $2) ON CONFLICT DO NOTHING", "ib", (int64_t)batch,
-                          (const void *)pair->public_key, (size_t)FARO_PAIR_BYTES);
+  PGresult *rows = NULL;
+  const faro_status status = faro_postgres_ask(
+      s->postgres->link, &rows, error,
+      "INSERT INTO keepers SELECT $1, $2 WHERE (SELECT count(*) FROM keepers WHERE batch = $1 AND key <> $2) "
+      "< $3 ON CONFLICT (batch, key) DO UPDATE SET key = excluded.key RETURNING batch",
+      "ibi", (int64_t)batch, (const void *)pair->public_key, (size_t)FARO_PAIR_BYTES,
+      (int64_t)FARO_KEEPERS_MAX);
+  const bool there = status == FARO_OK && PQntuples(rows) == 1;
+  PQclear(rows);
+  return status == FARO_OK && !there ? too_many(batch, error) : status;
 }
 
 /* The key is on our disk before anything can be sealed to it. One that was made before a crash may
@@ -192,12 +218,12 @@ faro_status faro_spool_pg_keys(faro_spool *s, faro_error *error) {
   spool_postgres *p = s->postgres;
   faro_status status = FARO_OK;
   const uint64_t wiped = faro_batch_keys_wiped(p->keys);
-  if (p->released < wiped)
+  if (s->released < wiped)
     return faro_fail(error, FARO_SYSTEM,
                      "the database says that batch %llu was not released, but it was: this is an old copy of "
                      "the database, and what clients have sent since is not in it",
-                     (unsigned long long)p->released);
-  if (p->released > wiped) status = faro_batch_keys_wipe(p->keys, p->released, error);
+                     (unsigned long long)s->released);
+  if (s->released > wiped) status = faro_batch_keys_wipe(p->keys, s->released, error);
   for (uint64_t batch = s->now.number; status == FARO_OK && batch <= s->now.number + 1; batch++) {
     const bool there = faro_batch_keys_find(p->keys, batch) && batch < p->published;
     if (there) continue;
@@ -216,20 +242,33 @@ faro_sealed_as faro_spool_pg_as(const faro_spool *s, uint64_t batch, uint64_t co
   return as;
 }
 
-faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const void *bytes, size_t length,
-                               unsigned char **sealed, size_t *size, faro_error *error) {
+/* The keys of a batch, ours among them: without it, this front-end could not open what it seals. */
+static faro_status read_keepers(faro_spool *s, uint64_t batch, unsigned char *keepers, size_t *count,
+                                faro_error *error) {
   PGresult *rows = NULL;
-  unsigned char keepers[FARO_KEEPERS_MAX * FARO_PAIR_BYTES];
-  size_t count = 0;
-  faro_status status = faro_postgres_ask(s->postgres->link, &rows, error,
-                                         "SELECT key FROM keepers WHERE batch = $1 ORDER BY key LIMIT $2",
-                                         "ii", (int64_t)as->batch, (int64_t)FARO_KEEPERS_MAX);
+  const faro_box_pair *own = faro_batch_keys_find(s->postgres->keys, batch);
+  faro_status status =
+      own ? faro_postgres_ask(s->postgres->link, &rows, error, "SELECT key FROM keepers WHERE batch = $1",
+                              "i", (int64_t)batch)
+          : faro_fail(error, FARO_SYSTEM, "there is no key of batch %llu", (unsigned long long)batch);
+  if (status == FARO_OK) memcpy(keepers, own->public_key, FARO_PAIR_BYTES);
+  *count = 1;
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t each = 0;
     const unsigned char *key = faro_postgres_bytes(rows, i, 0, &each);
-    if (each == FARO_PAIR_BYTES) memcpy(keepers + count++ * FARO_PAIR_BYTES, key, each);
+    if (each != FARO_PAIR_BYTES || memcmp(key, own->public_key, each) == 0) continue;
+    if (*count == FARO_KEEPERS_MAX) status = too_many(batch, error);
+    else memcpy(keepers + (*count)++ * FARO_PAIR_BYTES, key, each);
   }
   PQclear(rows);
+  return status;
+}
+
+faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const void *bytes, size_t length,
+                               unsigned char **sealed, size_t *size, faro_error *error) {
+  unsigned char keepers[FARO_KEEPERS_MAX * FARO_PAIR_BYTES];
+  size_t count = 0;
+  const faro_status status = read_keepers(s, as->batch, keepers, &count, error);
   return status == FARO_OK ? faro_sealed_write(as, keepers, count, bytes, length, sealed, size, error)
                            : status;
 }
@@ -264,5 +303,9 @@ const faro_spool_kind faro_spool_postgres = {.open = open_postgres,
 faro_status faro_spool_database_check(const char *database, faro_error *error) {
   if (strncmp(database, "postgresql://", 13) == 0 || strncmp(database, "postgres://", 11) == 0)
     return FARO_OK;
-  return faro_fail(error, FARO_INVALID, "database must be a URL postgresql://... (got %.100s)", database);
+  const size_t scheme = strcspn(database, ":@/= "); /* what follows may hold a password */
+  if (database[scheme] != ':')
+    return faro_fail(error, FARO_INVALID, "database must be a URL postgresql://... (got none)");
+  return faro_fail(error, FARO_INVALID, "database must be a URL postgresql://... (got %.*s:...)",
+                   (int)(scheme < 40 ? scheme : 40), database);
 }
