@@ -336,8 +336,8 @@ static void keep_body(faro_crowd *crowd, uint64_t version, const unsigned char *
   memcpy(at + sizeof(body), bytes, crowd->body_size);
 }
 
-/* Keeps the reports of the first few clients until one of these reports again: then its first one is
- * old. */
+/* Keeps the reports of the first few clients until one of these reports again: then its first one
+ * is old. */
 static void keep_old(faro_crowd *crowd, size_t who, const unsigned char *frame) {
   if (crowd->old) return;
   for (size_t i = 0; i < crowd->early_count; i++)
