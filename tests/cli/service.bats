@@ -173,6 +173,19 @@ end_roles() {
   [ -s "$T/analyzer.db.campaign" ]
 }
 
+# One line, so that programs which read the log can read the end of it, too; and on a terminal words for people.
+@test "roles: a start that fails says why once" {
+  campaign
+  sed -i "s|^sign: .*|sign: $T/analyzer.sign.public|" "$T/analyzer.yaml"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  [ "${#stderr_lines[@]}" -eq 1 ]
+  jq -e '.role == "analyzer" and .level == "error" and .event == "failed" and (.reason | contains("holds a public signing key"))' <<<"$stderr"
+  run script -qec "'$FARO' analyzer --config '$T/analyzer.yaml'" /dev/null </dev/null
+  [ "$status" -eq 3 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ $output =~ ^faro:\ .*holds\ a\ public\ signing\ key ]]
+}
+
 @test "analyzer: does not collect again from nothing" {
   campaign
   sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"

@@ -659,7 +659,7 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
     snprintf(changed, sizeof changed, "%s%s%s", text, cases[i].to, at + strlen(cases[i].from));
     free(text);
     write_text(t.config, changed);
-    snprintf(words, sizeof words, "faro: %s differs from the campaign in the database", cases[i].key);
+    snprintf(words, sizeof words, "\"reason\":\"%s differs from the campaign in the database", cases[i].key);
     refused(&t, words);
   }
   write_config(&t, "shuffle-bits", more);
