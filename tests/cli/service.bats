@@ -461,6 +461,7 @@ shuffler_refused() {
 @test "example: an application of the library takes part" {
   campaign
   sed -i 's/honest: 1/honest: 0.9/' "$T/analyzer.yaml"
+  echo "constant: 0.6" >>"$T/analyzer.yaml"
   [ -x "$(dirname "$FARO")/example_client" ] || skip "the example is not built"
   role analyzer analyzer "$T/analyzer.yaml"
   role shuffler shuffler "$T/shuffler.yaml"
@@ -469,12 +470,21 @@ shuffler_refused() {
   key "$T/analyzer.sign.public" >"$T/key"
   cp "$T/1.token" "$T/token"
   local application=("$(dirname "$FARO")/example_client" "$T")
+  run "${application[@]}" 4 1e-3 choose
+  [ "$status" -eq 2 ]
+  has "$output" "usage: client FOLDER EPSILON DELTA choose ID"
+  chmod 644 "$T/token"
+  run "${application[@]}" 4 1e-3 choose first
+  [ "$status" -eq 1 ]
+  has "$output" "only its owner may read token"
+  chmod 600 "$T/token"
   run "${application[@]}" 1 1e-6 choose first # what its users were told
   [ "$status" -eq 1 ]
   has "$output" "epsilon of the campaign is"
   run "${application[@]}" 4 1e-3 choose first
   [ "$status" -eq 0 ]
   has "$output" "arm "
+  LC_ALL=C grep -qaP '\x33{6}\xe3\x3f' "$T/state" # the context that waits ends in the campaign's constant: 0.6 as a double
   run "${application[@]}" 4 1e-3 next
   [ "$output" = "nothing to send now" ]
   run "${application[@]}" 4 1e-3 reward first 0.5
