@@ -54,7 +54,7 @@ int cli_choose(const cli_command *command, const char *what, const char *word, s
 
 /* Prints "faro: message" and returns the exit status for the error. */
 int cli_fail(const faro_error *error);
-/* The same for a role, whose log is JSON: a line of the log too, unless stderr is a terminal. */
+/* The same for a role, whose log is JSON: a line of the log, unless stderr is a terminal. */
 int cli_fail_role(const faro_error *error);
 /* The usage of a command, with all of its options; wrapped to `width`, later lines indented. */
 void cli_usage_text(faro_text *text, const cli_command *command, size_t width, size_t indent);

@@ -128,15 +128,20 @@ int cli_usage(const cli_command *command, const char *format, ...) {
   return EXIT_USAGE;
 }
 
-int cli_fail(const faro_error *error) {
-  fprintf(stderr, "faro: %s\n", error->message);
+static int status_of(const faro_error *error) {
   if (error->status == FARO_INTERRUPTED) return EXIT_STOPPED;
   return error->status == FARO_MEMORY || error->status == FARO_SYSTEM ? EXIT_SYSTEM : EXIT_INPUT;
 }
 
+int cli_fail(const faro_error *error) {
+  fprintf(stderr, "faro: %s\n", error->message);
+  return status_of(error);
+}
+
 int cli_fail_role(const faro_error *error) {
-  if (!isatty(STDERR_FILENO)) faro_log_error("failed", error);
-  return cli_fail(error);
+  if (isatty(STDERR_FILENO)) return cli_fail(error);
+  faro_log_error("failed", error);
+  return status_of(error);
 }
 
 int cli_print(FILE *out, char *text) {

@@ -41,10 +41,11 @@ set_line() { sed -i "s|^$2: .*|$2: $3|" "$T/$1"; }
   [ "$status" -eq 0 ]
   [ -f "$T/2.state.move" ]
   local i
-  for ((i = 0; i < 12000; i++)); do # the shuffler asks every few seconds
+  for ((i = 0; i < 6000; i++)); do # the shuffler asks every few seconds
     [ -f "$T/shuffler.db.move" ] && break
     sleep 0.02
   done
+  [ -f "$T/shuffler.db.move" ]
   stop analyzer
 
   # at the new address: those who have heard of it go on

@@ -173,6 +173,19 @@ end_roles() {
   [ -s "$T/analyzer.db.campaign" ]
 }
 
+# One line, so that programs which read the log can read the end of it, too; and on a terminal words for people.
+@test "roles: a start that fails says why once" {
+  campaign
+  sed -i "s|^sign: .*|sign: $T/analyzer.sign.public|" "$T/analyzer.yaml"
+  faro 3 analyzer --config "$T/analyzer.yaml"
+  [ "${#stderr_lines[@]}" -eq 1 ]
+  jq -e '.role == "analyzer" and .level == "error" and .event == "failed" and (.reason | contains("holds a public signing key"))' <<<"$stderr"
+  run script -qec "'$FARO' analyzer --config '$T/analyzer.yaml'" /dev/null </dev/null
+  [ "$status" -eq 3 ]
+  [ "${#lines[@]}" -eq 1 ]
+  [[ $output =~ ^faro:\ .*holds\ a\ public\ signing\ key ]]
+}
+
 @test "analyzer: does not collect again from nothing" {
   campaign
   sed -i "s/shuffle-bits/local/; s/batch: 2/batch: 3/; /^shufflers/,\$d" "$T/analyzer.yaml"
@@ -448,6 +461,7 @@ shuffler_refused() {
 @test "example: an application of the library takes part" {
   campaign
   sed -i 's/honest: 1/honest: 0.9/' "$T/analyzer.yaml"
+  echo "constant: 0.6" >>"$T/analyzer.yaml"
   [ -x "$(dirname "$FARO")/example_client" ] || skip "the example is not built"
   role analyzer analyzer "$T/analyzer.yaml"
   role shuffler shuffler "$T/shuffler.yaml"
@@ -456,12 +470,21 @@ shuffler_refused() {
   key "$T/analyzer.sign.public" >"$T/key"
   cp "$T/1.token" "$T/token"
   local application=("$(dirname "$FARO")/example_client" "$T")
+  run "${application[@]}" 4 1e-3 choose
+  [ "$status" -eq 2 ]
+  has "$output" "usage: client FOLDER EPSILON DELTA choose ID"
+  chmod 644 "$T/token"
+  run "${application[@]}" 4 1e-3 choose first
+  [ "$status" -eq 1 ]
+  has "$output" "only its owner may read token"
+  chmod 600 "$T/token"
   run "${application[@]}" 1 1e-6 choose first # what its users were told
   [ "$status" -eq 1 ]
   has "$output" "epsilon of the campaign is"
   run "${application[@]}" 4 1e-3 choose first
   [ "$status" -eq 0 ]
   has "$output" "arm "
+  LC_ALL=C grep -qaP '\x33{6}\xe3\x3f' "$T/state" # the context that waits ends in the campaign's constant: 0.6 as a double
   run "${application[@]}" 4 1e-3 next
   [ "$output" = "nothing to send now" ]
   run "${application[@]}" 4 1e-3 reward first 0.5

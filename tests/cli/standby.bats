@@ -74,8 +74,10 @@ promote() { faro 0 campaign promote --url "$admin_url" --token "$T/operator.toke
   health "$url" "fenced: another analyzer has taken over in epoch 1"
   run get "$url" /v1/policy
   has "$output" "another analyzer has taken over this campaign"
+  logged first replaced # it is on the disk
   stop first
-  sed -i '/^standby:/d' "$T/analyzer.yaml" # it remembers
+  stop shuffler
+  sed -i '/^standby:/d' "$T/analyzer.yaml" # nobody tells it: it remembers
   role_named first analyzer "$T/analyzer.yaml"
   health "$url" "fenced: another analyzer has taken over in epoch 1"
   grep -c '"event":"batch-applied"' "$T/standby.log" | grep -qx 1

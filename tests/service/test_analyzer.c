@@ -168,17 +168,23 @@ static long post(faro_sender *sender, int port, const char *path, const void *by
   return faro_send_post(sender, url, bytes, length, &sent, NULL) == FARO_OK ? sent.status : 0;
 }
 
-/* Posts a batch with its notice, made from the numbers in its head and signed by its shuffler. */
-static faro_status try_batch(const trial *t, faro_sender *sender, const unsigned char *frame, size_t length,
-                             faro_sent *sent) {
+/* Posts a batch with its notice, made from the numbers in its head and signed by its shuffler.
+ * `query` is the end of the address. */
+static faro_status try_batch_with(const trial *t, faro_sender *sender, const char *query,
+                                  const unsigned char *frame, size_t length, faro_sent *sent) {
   char url[128], notice[FARO_NOTICE_DIGITS + 1], header[32 + FARO_NOTICE_DIGITS];
   const faro_batch head = {.shuffler = faro_load32(frame + 20),
                            .number = faro_load64(frame + 24),
                            .count = faro_load64(frame + 32)};
-  snprintf(url, sizeof url, "http://127.0.0.1:%d/v1/batches", t->port);
+  snprintf(url, sizeof url, "http://127.0.0.1:%d/v1/batches%s", t->port, query);
   faro_notice_write(&t->campaign, &head, &t->shuffler[head.shuffler], notice);
   snprintf(header, sizeof header, "Faro-Batch: %s", notice);
   return faro_send_post_with(sender, url, header, frame, length, sent, NULL);
+}
+
+static faro_status try_batch(const trial *t, faro_sender *sender, const unsigned char *frame, size_t length,
+                             faro_sent *sent) {
+  return try_batch_with(t, sender, "", frame, length, sent);
 }
 
 static long post_batch(const trial *t, const unsigned char *frame, size_t length) {
@@ -462,6 +468,46 @@ static void test_analyzer__bad_batches_are_refused_with_a_reason(void **state) {
   close_trial(&t);
 }
 
+static void change_database(const trial *t, const char *sql) {
+  sqlite3 *other = NULL;
+  char path[128];
+  snprintf(path, sizeof path, "%s/db", t->folder);
+  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+  sqlite3_busy_timeout(other, 60000);
+  assert_int_equal(sqlite3_exec(other, sql, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(other);
+}
+
+/* A shuffler that has seen a later epoch must not lose a batch to an analyzer that was replaced.
+ * One that has not seen this epoch yet may have handed the batch to the analyzer before. */
+static void test_analyzer__takes_batches_of_its_own_epoch_only(void **state) {
+  (void)state;
+  static const struct {
+    const char *query;
+    long before, after; /* statuses in epoch 0 and in epoch 1 */
+  } cases[] = {{"?epoch=2", 503, 503}, {"?epoch=01", 503, 503}, {"?epoch=1", 503, 200}, {"", 200, 503}};
+  trial t;
+  unsigned char frame[TEXT];
+  uint64_t total[64];
+  open_trial(&t, "shuffle-bits", 1, EVENT);
+  for (uint64_t epoch = 0; epoch < 2; epoch++) {
+    const size_t length = make_batch(&t, epoch, total, frame);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      faro_sent sent = {0};
+      const long wanted = epoch == 0 ? cases[i].before : cases[i].after;
+      assert_ok(try_batch_with(&t, t.sender, cases[i].query, frame, length, &sent));
+      if (sent.status != wanted) fail_msg("%s: %ld %s", cases[i].query, sent.status, sent.bytes);
+      if (wanted == 503) assert_non_null(strstr(sent.bytes, "of another epoch"));
+    }
+    assert_int_equal(get(&t, epoch == 0 ? "/v1/policy?after=1" : "/v1/policy?after=2").status, 200);
+    assert_int_equal(stop(&t, SIGTERM), 0);
+    if (epoch == 0) change_database(&t, "INSERT INTO epoch VALUES (1, 1, 1)");
+    start(&t);
+  }
+  assert_ledger(&t, 2);
+  close_trial(&t);
+}
+
 /* Sends the headers of a batch, including `line`, and no body; returns the answer, "" if none comes
  * within `seconds`. */
 static void hear_before_body(const trial *t, const char *line, size_t length, int seconds, char *answer,
@@ -659,7 +705,7 @@ static void test_analyzer__a_setting_that_differs_from_the_database_is_named(voi
     snprintf(changed, sizeof changed, "%s%s%s", text, cases[i].to, at + strlen(cases[i].from));
     free(text);
     write_text(t.config, changed);
-    snprintf(words, sizeof words, "faro: %s differs from the campaign in the database", cases[i].key);
+    snprintf(words, sizeof words, "\"reason\":\"%s differs from the campaign in the database", cases[i].key);
     refused(&t, words);
   }
   write_config(&t, "shuffle-bits", more);
@@ -1071,18 +1117,12 @@ static void test_analyzer__the_ledger_is_computed_once_per_version(void **state)
   trial t;
   unsigned char frame[TEXT];
   uint64_t total[64];
-  char path[128];
   open_trial(&t, "shuffle-bits", 1, EVENT);
   size_t length = make_batch(&t, 0, total, frame);
   assert_int_equal(post_batch(&t, frame, length), 200);
   assert_int_equal(get(&t, "/v1/policy?after=1").status, 200);
   assert_ledger(&t, 1);
-  sqlite3 *other = NULL;
-  snprintf(path, sizeof path, "%s/db", t.folder);
-  assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
-  sqlite3_busy_timeout(other, 60000);
-  assert_int_equal(sqlite3_exec(other, "UPDATE ledger SET users = users + 1", NULL, NULL, NULL), SQLITE_OK);
-  sqlite3_close(other);
+  change_database(&t, "UPDATE ledger SET users = users + 1");
   const faro_sent kept = get(&t, "/v1/ledger");
   assert_null(strstr(kept.bytes, "\"users\":51"));
   length = make_batch(&t, 1, total, frame);
@@ -1132,6 +1172,7 @@ int main(void) {
     cmocka_unit_test(test_analyzer__killed_at_any_moment_it_publishes_what_the_simulator_would),
     cmocka_unit_test(test_analyzer__several_shufflers_are_waited_for_and_put_together_as_due),
     cmocka_unit_test(test_analyzer__bad_batches_are_refused_with_a_reason),
+    cmocka_unit_test(test_analyzer__takes_batches_of_its_own_epoch_only),
     cmocka_unit_test(test_analyzer__strangers_are_refused_before_they_send),
     cmocka_unit_test(test_analyzer__who_waits_for_a_policy_is_answered_at_the_end),
     cmocka_unit_test(test_analyzer__the_first_campaign_stays),

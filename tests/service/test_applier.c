@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "service/analyzer/analyzer_status.h"
 #include "service/analyzer/applier.h"
+#include "service/analyzer/ledger_chain.h"
 #include "service/analyzer/ledger_check.h"
 #include "wire/bytes.h"
 
@@ -713,6 +714,65 @@ static void test_ledger__missing_rows_and_other_keys_are_found(void **state) {
   close_scene(&s);
 }
 
+/* The analyzer itself writes another time into a row, and links the rows from there on anew. */
+static json_t *write_again(const scene *s, const json_t *page, size_t from, faro_ledger_head *head) {
+  json_t *forged = json_deep_copy(page);
+  json_t *rows = json_object_get(forged, "rows");
+  *head = (faro_ledger_head){.rows = json_array_size(rows)};
+  memcpy(head->campaign, s->campaign.digest, FARO_DIGEST_BYTES);
+  memcpy(head->hash, s->campaign.digest, FARO_DIGEST_BYTES);
+  for (size_t i = 0; i < head->rows; i++) {
+    char digits[2 * FARO_DIGEST_BYTES + 1];
+    json_t *row = json_array_get(rows, i);
+    faro_debit debit;
+    if (i == from) json_object_set_new(row, "when", json_string("2020-01-01T00:00:00Z"));
+    assert_ok(faro_debit_read(row, &debit, error));
+    debit.allowed = s->campaign.batches;
+    faro_ledger_link(head->hash, &debit, head->hash);
+    json_object_set_new(row, "hash", json_string(faro_hex_write(head->hash, FARO_DIGEST_BYTES, digits)));
+  }
+  return forged;
+}
+
+static void sign_head(json_t *page, const faro_ledger_head *head, const faro_sign_key *key) {
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_ledger_head_write(head, key, &text, &length, error));
+  json_object_set_new(page, "head", json_stringn(text, length));
+  free(text);
+}
+
+/* A chain that fits together is not enough: its end is signed, and so was its end of the last
+ * check. */
+static void test_ledger__another_chain_is_found(void **state) {
+  (void)state;
+  scene s;
+  json_t *two = NULL, *three = NULL;
+  faro_ledger_head head;
+  open_ledger(&s, &two, &three);
+  const char *before = json_string_value(json_object_get(two, "head"));
+  for (size_t from = 0; from < 3; from++) {
+    json_t *forged = write_again(&s, three, from, &head);
+    assert_non_null(strstr(check_page(&s, forged, 4, NULL, &s.keys.sign), "the hash in the head differs"));
+    sign_head(forged, &head, &s.keys.sign);
+    assert_string_equal(check_page(&s, forged, 4, NULL, &s.keys.sign), "");
+    const char *why = check_page(&s, forged, 4, before, &s.keys.sign);
+    if (from < 2) assert_non_null(strstr(why, "the ledger was written again"));
+    else assert_string_equal(why, ""); /* the last check has not seen row 2 */
+    json_decref(forged);
+  }
+  json_t *foreign = write_again(&s, three, 3, &head); /* nothing is changed */
+  sign_head(foreign, &head, &s.keys.sign);
+  assert_string_equal(check_page(&s, foreign, 4, NULL, &s.keys.sign), "");
+  head.campaign[0] ^= 1;
+  sign_head(foreign, &head, &s.keys.sign);
+  assert_non_null(strstr(check_page(&s, foreign, 4, NULL, &s.keys.sign), "another campaign's ledger"));
+  json_decref(foreign);
+  json_decref(two);
+  json_decref(three);
+  close_scene(&s);
+}
+
 static void test_ledger__impossible_numbers_are_not_explained(void **state) {
   (void)state;
   static const struct {
@@ -780,6 +840,7 @@ int main(void) {
       cmocka_unit_test(test_ledger__is_explained_and_other_json_refused),
       cmocka_unit_test(test_ledger__every_change_is_found_at_its_row),
       cmocka_unit_test(test_ledger__missing_rows_and_other_keys_are_found),
+      cmocka_unit_test(test_ledger__another_chain_is_found),
       cmocka_unit_test(test_ledger__impossible_numbers_are_not_explained),
       cmocka_unit_test(test_status__rates_are_of_the_last_minute),
   };

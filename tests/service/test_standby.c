@@ -526,6 +526,45 @@ static void test_standby__an_answer_of_somebody_else_is_silence(void **state) {
   close_play(&p);
 }
 
+/* Copies a file of the first analyzer, which does not run. */
+static void copy_first(const play *p, const char *from, const char *to) {
+  char source[FARO_TRIAL_PATH], target[FARO_TRIAL_PATH], command[5 * FARO_TRIAL_PATH];
+  faro_trial_file(&p->trial, 0, from, source);
+  faro_trial_file(&p->trial, 0, to, target);
+  snprintf(command, sizeof command, "cp -p '%s' '%s' && rm -f '%s-wal' '%s.applied'", source, target, target,
+           target);
+  assert_int_equal(system(command), 0);
+}
+
+/* The first analyzer comes back with an old database: what the standby holds is newer and stays. */
+static void test_standby__an_old_database_does_not_replace_a_newer_copy(void **state) {
+  (void)state;
+  check_test();
+  play p;
+  open_play(&p, 0);
+  becomes(&p, p.port[0], "/healthz", 200, "ok");
+  for (int i = 0; i < 3; i++) {
+    char version[64];
+    post_batch(&p);
+    snprintf(version, sizeof version, "\nfaro_analyzer_policy_version %d\n", i + 2);
+    becomes(&p, p.trial.port[0], "/metrics", 200, version);
+    if (i > 0) continue;
+    assert_int_equal(faro_child_end(&p.trial.child[0], SIGTERM, 60), 0);
+    copy_first(&p, ".db", ".old");
+    assert_ok(faro_trial_launch(&p.trial, 0, error));
+  }
+  assert_int_equal(faro_child_end(&p.trial.child[0], SIGTERM, 60), 0);
+  copy_first(&p, ".old", ".db");
+  assert_ok(faro_trial_launch(&p.trial, 0, error));
+  becomes(&p, p.trial.port[0], "/healthz", 503,
+          "the copy has 1 batches in epoch 0, but this standby holds 3");
+  kill_first(&p);
+  promote(&p);
+  post_batch(&p);
+  assert_all_counted(&p, p.port[0]);
+  close_play(&p);
+}
+
 /* Kills at random moments, of either analyzer, before one of them is lost for good.
  * FARO_STANDBY_RUNS: how often. */
 static void test_standby__whenever_they_are_killed(void **state) {
@@ -605,6 +644,7 @@ int main(void) {
       cmocka_unit_test(test_standby__confirms_nothing_beside_another_database),
       cmocka_unit_test(test_standby__a_start_is_served_when_it_is_confirmed),
       cmocka_unit_test(test_standby__an_answer_of_somebody_else_is_silence),
+      cmocka_unit_test(test_standby__an_old_database_does_not_replace_a_newer_copy),
       cmocka_unit_test(test_standby__takes_over_by_itself_only_if_nobody_hears_the_first),
       cmocka_unit_test(test_standby__whenever_they_are_killed),
   };

@@ -413,6 +413,7 @@ static void *work(void *context) {
     well = apply_all(a) && !is_fenced(a);
     look(a);
   }
+  keep_epoch(a);
   return NULL;
 }
 
