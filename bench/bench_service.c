@@ -247,7 +247,7 @@ static void play_kept(load *l, double seconds) {
 typedef struct visitor {
   load *load;
   pthread_t thread;
-  gnutls_datum_t ticket; /* of the connection before */
+  gnutls_datum_t ticket; /* from the connection before */
   unsigned char *post;
   char answer[ANSWER];
 } visitor;

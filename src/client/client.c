@@ -51,7 +51,7 @@ struct faro_client {
   faro_explorer *explorer;           /* in rounds: draws arms */
   size_t target[FARO_SHUFFLERS_MAX]; /* shufflers of the parts of the last report */
   char address[FARO_SHUFFLERS_MAX][FARO_URL_MAX + sizeof REPORTS];
-  size_t collectors[FARO_SHUFFLERS_MAX]; /* of a shuffler, as its list said; 0: none, or not known */
+  size_t collectors[FARO_SHUFFLERS_MAX]; /* as each shuffler's list says; 0: none, or not known */
 };
 
 /* Opening. */

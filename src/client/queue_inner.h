@@ -49,7 +49,7 @@ enum { FARO_PART_LEFT = 0, FARO_PART_DONE = 1, FARO_PART_REFUSED = 16 };
 typedef struct faro_queue_choice {
   char id[FARO_QUEUE_ID_MAX + 1]; /* "" if it was added with its reward */
   faro_queue_stage stage;
-  uint64_t version; /* of the policy that chose it; once it is kept, of that under which it counts */
+  uint64_t version; /* the policy that chose it; once it is kept, the one under which it counts */
   double reward;
   double *features;
 } faro_queue_choice;

@@ -50,7 +50,7 @@ typedef struct worker {
   size_t *who;
   uint64_t moves;                         /* as many of them as the client has seen */
   double *rows, *x;                       /* features of all arms; features of the arm that was played */
-  faro_collectors *lists;                 /* of each shuffler, if it has collectors */
+  faro_collectors *lists;                 /* one for each shuffler that has collectors */
   unsigned char *sorted, *sorted_answers; /* frames for one collector, and their answers */
   faro_plan_document *plan;               /* in phases: the plan that the client follows */
 } worker;
@@ -381,8 +381,8 @@ static void write_down(faro_crowd *crowd, size_t who, const unsigned char *frame
 
 /* The frames of a group for one target. */
 typedef struct parcel {
-  size_t part;      /* of the reports: says where to send them */
-  size_t collector; /* of their clients */
+  size_t part;      /* which part of the reports: says where to send them */
+  size_t collector; /* that of their clients */
   const unsigned char *frames;
   size_t reports;
   unsigned char *answers;

@@ -22,7 +22,7 @@ typedef struct faro_trial_params {
   double growth;                    /* of batches; 0: 1 */
   uint64_t largest;                 /* batch, if they grow; 0: no bound */
   uint64_t shufflers;               /* concurrent-bits only */
-  uint64_t collectors;              /* of each shuffler; 0: it is one process */
+  uint64_t collectors;              /* for each shuffler; 0: it is one process */
   bool split;                       /* counts are split: every shuffler has an adder */
   uint64_t contributions;           /* M0, for a claim at user level; 0: at event level */
   uint64_t wait;                    /* batches that a choice may wait; 0: for ever */

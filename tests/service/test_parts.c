@@ -314,7 +314,7 @@ static void test_parts__portions_come_in_order_and_not_too_far_ahead(void **stat
   assert_int_equal(faro_spool_snapshot(w.joins).held, 20);
   assert_int_equal(offer(&w, 1, 0, 5), FARO_JOINED_KEPT);
   assert_int_equal(faro_spool_snapshot(w.joins).number, 1);
-  assert_int_equal(faro_spool_snapshot(w.joins).held, 20); /* of the batch that is open now */
+  assert_int_equal(faro_spool_snapshot(w.joins).held, 20); /* in the batch that is open now */
   assert_int_equal(offer(&w, 1, 0, 5), FARO_JOINED_KNOWN); /* joined meanwhile */
   assert_int_equal(offer(&w, 1, 0, 6), FARO_JOINED_OTHER);
   assert_int_equal(offer(&w, 1, 1, 7), FARO_JOINED_KEPT);

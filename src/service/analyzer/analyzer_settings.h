@@ -26,7 +26,7 @@ typedef struct faro_analyzer_settings {
   } after[FARO_BEFORE_MAX];
   /* A standby (standby.h): where copies go, or that this analyzer is one. */
   struct {
-    char url[FARO_URL_MAX + 1]; /* of the standby's admin port; empty: none */
+    char url[FARO_URL_MAX + 1]; /* the standby's admin port; empty: none */
     char token[FARO_PATH_SIZE], authority[FARO_PATH_SIZE];
     bool follow;      /* this analyzer is a standby, until it takes over */
     double take_over; /* seconds of silence after which it does so by itself; 0: never */

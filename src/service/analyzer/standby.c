@@ -40,7 +40,7 @@ typedef struct standby_peer {
 /* A copy of the first analyzer's database. */
 typedef struct standby_copy {
   bool here;
-  char hash[2 * FARO_DIGEST_BYTES + 1];       /* of its bytes; empty: not known since the start */
+  char hash[2 * FARO_DIGEST_BYTES + 1];       /* the hash of its bytes; empty: not known since the start */
   unsigned char documents[FARO_DIGEST_BYTES]; /* hash of its campaign and move */
   uint64_t batches, epoch;
   uint64_t next[FARO_SHUFFLERS_MAX]; /* the batch that is expected of each shuffler */
@@ -408,7 +408,7 @@ static faro_status make_database(faro_standby *s, uint64_t epoch, faro_error *er
   faro_store *store = NULL;
   const char *database = s->settings->database;
   path_of(s, "copy", copy);
-  erase_file(path_of(s, "next", next)); /* of an attempt that was cut off */
+  erase_file(path_of(s, "next", next)); /* left by an attempt that was cut off */
   faro_status status = check_no_database(s, error);
   if (status == FARO_OK) status = faro_database_alone(database, error);
   if (status == FARO_OK) status = faro_store_open(&store, copy, FARO_READ_ONLY, error);

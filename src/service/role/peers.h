@@ -30,7 +30,7 @@ typedef struct faro_peers {
   const faro_peers_words *words;
   size_t count;
   double start;   /* on faro_clock */
-  uint64_t epoch; /* of this analyzer; set before the first greeting */
+  uint64_t epoch; /* that of this analyzer; set before the first greeting */
   faro_peer peer[FARO_SHUFFLERS_MAX];
 } faro_peers;
 

@@ -29,7 +29,7 @@ typedef struct faro_shuffler_settings {
     char joiner[FARO_URL_MAX + 1];
     unsigned char joiner_key[FARO_KEY_BYTES]; /* the shuffler's, as the campaign names it now */
   } part;
-  char adder[FARO_URL_MAX + 1]; /* of split counts; empty: none */
+  char adder[FARO_URL_MAX + 1]; /* if counts are split; empty: none */
 } faro_shuffler_settings;
 
 bool faro_shuffler_is_joiner(const faro_shuffler_settings *settings);

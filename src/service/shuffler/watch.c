@@ -123,7 +123,7 @@ static void mark_answered(faro_watch *w) {
   pthread_mutex_unlock(&w->mutex);
 }
 
-/* Greets whoever is at an address. An analyzer that is of a campaign with epochs gets the longer
+/* Greets the analyzer at an address. An analyzer that is of a campaign with epochs gets the longer
  * greeting. */
 static faro_status greet(faro_watch *w, size_t index, const faro_spool_state *before, faro_sent *sent) {
   const faro_watch_params *p = &w->params;

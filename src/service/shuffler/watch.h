@@ -50,7 +50,7 @@ typedef struct faro_standing {
   uint64_t next;    /* the batch that it expects next of this shuffler or collector */
   bool ended;       /* an operator has ended the campaign, or its budget is used up */
   uint64_t epoch;   /* 0: no standby has taken over, or an analyzer of an older release */
-  unsigned char proof[FARO_SIGNATURE_BYTES]; /* of the epoch; not verified */
+  unsigned char proof[FARO_SIGNATURE_BYTES]; /* that the epoch is the analyzer's; not verified */
 } faro_standing;
 /* Reads an answer of /v1/state. */
 faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,

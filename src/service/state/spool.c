@@ -204,7 +204,7 @@ static void count_ones(faro_spool *s, const unsigned char *body) {
                                                       (uint64_t)range->least, (uint64_t)range->most));
 }
 
-/* Of split counts, the masked share is added, and the box for the adder is kept. */
+/* If counts are split, the masked share is added, and the box for the adder is kept. */
 static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *error) {
   unsigned char mark[SPOOL_MARK_BYTES];
   mark_of(s, e, mark);

@@ -51,7 +51,7 @@ typedef struct spool_postgres {
   int64_t lock;   /* groups share it, closing takes it alone */
   int64_t leader; /* held by the front-end that hands over */
   bool leads;
-  uint64_t waiting;    /* closed batches, whoever hands them over */
+  uint64_t waiting;    /* closed batches, whichever front-end hands them over */
   uint64_t left;       /* places left in the open batch */
   uint64_t published;  /* the keys of batches below this are in the database */
   bool foreign;        /* the open batch holds what this front-end cannot open: logged once */
