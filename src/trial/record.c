@@ -154,6 +154,7 @@ typedef struct player {
   faro_learning *learning;
   uint64_t *messages; /* room for a batch */
   size_t entries, taken;
+  bool by_version; /* those of the crowd are taken by the version under which they were made */
 } player;
 
 /* Applies the totals of the shufflers that finished a batch, lowest first. */
@@ -172,9 +173,17 @@ static faro_status apply_totals(player *p, uint64_t batch, faro_error *error) {
   return faro_learning_apply(p->learning, p->messages, due, error);
 }
 
-static const unsigned char *next_body(player *p, const faro_batch *batch, size_t index, size_t size) {
-  uint64_t version = 0;
-  return batch ? batch->body + index * size : faro_crowd_body(p->crowd, p->taken++, &version);
+/* The next report of a batch. Those that went to the analyzer itself are with the crowd, in the
+ * order of their acknowledgements. In phases the order matters, and one whose acknowledgement was
+ * lost may come after some of the next batch. */
+static const unsigned char *next_body(player *p, const faro_batch *batch, uint64_t number, size_t index,
+                                      size_t size) {
+  if (batch) return batch->body + index * size;
+  for (;;) {
+    uint64_t version = 0;
+    const unsigned char *body = faro_crowd_body(p->crowd, p->taken++, &version);
+    if (!body || !p->by_version || version == number + 1) return body;
+  }
 }
 
 static faro_status apply_bodies(player *p, uint64_t number, faro_error *error) {
@@ -186,8 +195,10 @@ static faro_status apply_bodies(player *p, uint64_t number, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "batch %llu is missing", (unsigned long long)number);
   const size_t size = faro_wire_report_size(campaign) - FARO_REPORT_HEAD,
                count = (size_t)faro_campaign_size(campaign, 0, number);
+  p->by_version = faro_campaign_in_phases(campaign);
+  if (p->by_version) p->taken = 0;
   for (size_t i = 0; i < count; i++) {
-    const unsigned char *body = next_body(p, batch, i, size);
+    const unsigned char *body = next_body(p, batch, number, i, size);
     if (!body) return faro_fail(error, FARO_INVALID, "fewer reports were acknowledged than were released");
     const faro_status status = faro_wire_report_unseal(
         campaign, &trial->seal, number, body, (int64_t *)(void *)(p->messages + i * p->entries), error);
