@@ -35,7 +35,7 @@ static faro_status take(const faro_follow *f, const faro_sent *sent, faro_error 
 }
 
 /* Asks once for the plan after `version`. A plan that is refused stays refused until somebody
- * helps, so the role is unwell; it asks again all the same. */
+ * helps, and without one that is kept no report is taken: the role is unwell, and asks again. */
 static bool ask(faro_follow *f, uint64_t version) {
   char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 64];
   char text[FARO_ILL_TEXT];
@@ -47,11 +47,10 @@ static bool ask(faro_follow *f, uint64_t version) {
   if (status == FARO_SYSTEM || (status == FARO_OK && sent.status >= 500)) faro_place_failed(f->params.place);
   if (status != FARO_OK || sent.status != 200) return false;
   status = take(f, &sent, &error);
-  if (status == FARO_INVALID)
-    snprintf(text, sizeof text, "the analyzer's plan after version %" PRIu64 " is refused: %.300s", version,
-             error.message);
-  faro_health_set(f->params.health, FARO_ILL_PLAN, status == FARO_INVALID ? text : "");
-  if (status != FARO_OK && status != FARO_INVALID) faro_log_error("plan-not-kept", &error);
+  if (status != FARO_OK)
+    snprintf(text, sizeof text, "the analyzer's plan after version %" PRIu64 " %s: %.300s", version,
+             status == FARO_INVALID ? "is refused" : "cannot be kept", error.message);
+  faro_health_set(f->params.health, FARO_ILL_PLAN, status != FARO_OK ? text : "");
   return status == FARO_OK;
 }
 
