@@ -190,11 +190,9 @@ static int serve(const faro_host_settings *settings) {
     if (faro_process_reloading()) faro_host_reload(host);
     faro_host_tend(host);
   }
-  faro_process_notify("STOPPING=1");
-  faro_log(FARO_LOG_INFO, "stopping", NULL);
+  const bool asked = faro_process_stopping(FARO_OK);
   faro_host_stop(host);
-  faro_log_flush();
-  faro_log(FARO_LOG_INFO, "stopped", NULL);
+  faro_process_stopped(asked);
   return EXIT_DONE;
 }
 

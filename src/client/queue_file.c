@@ -200,8 +200,8 @@ static bool read_report(faro_queue *q, cursor *c, bool *memory) {
   return q->report != NULL;
 }
 
-/* A report is under way for exactly one choice, or there is none; without choices it may be that of
- * a plan. Ids of open choices differ. */
+/* At most one report is under way: for one of the choices or, if there are none, for a plan. Open
+ * choices have different ids. */
 static bool is_whole(const faro_queue *q, char age) {
   size_t under_way = 0;
   for (size_t i = 0; i < q->choices; i++) {

@@ -121,7 +121,7 @@ static bool is_asked(const faro_crowd *crowd, const person *p) {
   return !(p->counted && faro_trial_averages(&trial->params));
 }
 
-/* The next client of a collector that may report; false if there is none now. */
+/* Finds the next client of a collector that may report now; false if none may. */
 static bool pick_at(faro_crowd *crowd, size_t collector, size_t *who) {
   const size_t clients = (size_t)crowd->trial->params.clients;
   size_t *next = &crowd->next[collector];
@@ -136,8 +136,8 @@ static bool pick_at(faro_crowd *crowd, size_t collector, size_t *who) {
   return false;
 }
 
-/* The next client that may report; false if there is none now. Clients of all collectors take
- * turns: so a batch's worth of tickets fills all portions of it. */
+/* Finds the next client that may report now; false if none may. Collectors take turns, so that the
+ * tickets of a batch fill all of its portions. */
 static bool pick(faro_crowd *crowd, size_t *who) {
   for (size_t i = 0; i < crowd->collectors; i++)
     if (pick_at(crowd, crowd->turns++ % crowd->collectors, who)) return true;

@@ -50,7 +50,7 @@ typedef struct faro_trial {
   size_t roles, shufflers;
   size_t processes; /* roles, and adders */
   uint16_t port[FARO_TRIAL_ROLES];
-  int hold[FARO_TRIAL_ROLES]; /* of the ports; -1: none */
+  int hold[FARO_TRIAL_ROLES]; /* keeps the ports from others (faro_port_hold); -1: none */
   faro_child child[FARO_TRIAL_ROLES];
   faro_relay *relay[FARO_TRIAL_ROLES]; /* in front of the role: reports, or batches for role 0 */
   faro_sign_key sign;

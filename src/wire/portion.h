@@ -39,8 +39,8 @@ size_t faro_collector_of(const unsigned char hash[static FARO_HASH_BYTES], size_
 /* Reports in the portion of a batch: the n-th part of them, and one more for the first collectors
  * if that is not a whole number. */
 uint64_t faro_portion_size(uint64_t batch, size_t collector, size_t collectors);
-/* Whether the shuffler's batches can be collected in so many portions: they must be large enough,
- * and known in advance. */
+/* Refuses more collectors than the shuffler's batches allow, and campaigns whose batches are not
+ * known in advance. */
 faro_status faro_portions_check(const faro_campaign *campaign, size_t shuffler, size_t collectors,
                                 faro_error *error) FARO_WARN_UNUSED;
 

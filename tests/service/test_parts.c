@@ -383,7 +383,7 @@ static void test_parts__the_number_of_collectors_cannot_change(void **state) {
   end(&w);
 }
 
-/* A collector knows the clients whose reports it takes, and no others. */
+/* A collector has only its own clients in its roster. */
 static void test_parts__each_client_has_one_collector(void **state) {
   (void)state;
   world w;

@@ -564,7 +564,7 @@ typedef struct phase {
   size_t support, arm[ARMS], left, active[ARMS];
   uint64_t pulls[ARMS];
   faro_heard heard[ARMS];
-  double width[ARMS]; /* of all that were in play, by their order */
+  double width[ARMS]; /* one for each arm in play, in their order */
   double mean[ARMS];  /* of the arms that are left */
 } phase;
 

@@ -320,13 +320,8 @@ faro_status faro_adder_serve(const faro_adder_settings *settings, faro_error *er
   enter_metrics(&r);
   status = start(&r, error);
   if (status == FARO_OK) serve(&r);
-  const bool asked = status == FARO_OK || (status == FARO_INTERRUPTED && faro_process_ending());
-  if (asked) {
-    faro_process_notify("STOPPING=1");
-    faro_log(FARO_LOG_INFO, "stopping", NULL);
-  }
+  const bool asked = faro_process_stopping(status);
   stop(&r);
-  faro_log_flush();
-  if (asked) faro_log(FARO_LOG_INFO, "stopped", NULL);
+  faro_process_stopped(asked);
   return asked ? FARO_OK : status;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "service/role/log.h"
 
 static atomic_bool ending, reloading;
 static sem_t asked; /* posted when the process is asked to end, or to read files again */
@@ -56,6 +57,19 @@ bool faro_process_wait(int milliseconds) {
 bool faro_process_reloading(void) { return atomic_exchange(&reloading, false); }
 
 void faro_process_end(void) { on_signal(0); }
+
+bool faro_process_stopping(faro_status status) {
+  const bool wanted = status == FARO_OK || (status == FARO_INTERRUPTED && faro_process_ending());
+  if (!wanted) return false;
+  faro_process_notify("STOPPING=1");
+  faro_log(FARO_LOG_INFO, "stopping", NULL);
+  return true;
+}
+
+void faro_process_stopped(bool wanted) {
+  faro_log_flush();
+  if (wanted) faro_log(FARO_LOG_INFO, "stopped", NULL);
+}
 
 void faro_process_notify(const char *state) {
   const char *path = getenv("NOTIFY_SOCKET");

@@ -23,6 +23,11 @@ bool faro_process_ending(void);
 /* Acts as if such a signal had come: for a role that cannot go on. */
 void faro_process_end(void);
 
+/* The end of a role. First: whether it was asked to end, or failed with this status; if asked,
+ * systemd and the log are told. Then, when its parts have stopped: the last line of the log. */
+bool faro_process_stopping(faro_status status);
+void faro_process_stopped(bool wanted);
+
 /* Sends "READY=1", "STOPPING=1" and so on to $NOTIFY_SOCKET, if systemd has set it. */
 void faro_process_notify(const char *state);
 

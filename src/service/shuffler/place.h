@@ -35,7 +35,7 @@ void faro_place_move(faro_place *place, const faro_campaign *campaign, faro_move
 /* The address to ask now, and what to call if it does not answer. */
 void faro_place_address(faro_place *place, char url[static FARO_URL_MAX + 1]);
 void faro_place_failed(faro_place *place);
-/* All addresses: false if there is none with this index. Which one is in use, and to use one. */
+/* The address with this index; false if there are fewer. The one in use, and to use another. */
 enum { FARO_PLACES = 3 };
 bool faro_place_at(faro_place *place, size_t index, char url[static FARO_URL_MAX + 1]);
 size_t faro_place_now(faro_place *place);

@@ -423,15 +423,8 @@ faro_status faro_shuffler_serve(const faro_shuffler_settings *settings, faro_err
       (void)is_well(&r, false, NULL);
     }
   }
-  const bool waited =
-      status == FARO_INTERRUPTED && faro_process_ending(); /* it only waited for the campaign */
-  const bool asked = status == FARO_OK || waited;
-  if (asked) {
-    faro_process_notify("STOPPING=1");
-    faro_log(FARO_LOG_INFO, "stopping", NULL);
-  }
+  const bool asked = faro_process_stopping(status); /* also while it waits for the campaign */
   stop(&r);
-  faro_log_flush();
-  if (asked) faro_log(FARO_LOG_INFO, "stopped", NULL);
+  faro_process_stopped(asked);
   return asked ? FARO_OK : status;
 }
