@@ -21,7 +21,7 @@ typedef enum stage_of { READ, HASH, LOOK, ACCEPT, COMMIT, FOLD, NEXT, FORGET, ST
 static const char *const name_of[STAGES] = {
     [READ] = "check the bytes of the report",
     [HASH] = "hash its token",
-    [LOOK] = "look for the client among those that may send",
+    [LOOK] = "look for the client among those that may send, and mark the report",
     [ACCEPT] = "judge, write, and add to the totals",
     [COMMIT] = "commit, with a flush for each group",
     [FOLD] = "after the batch: fold its clients",

@@ -66,13 +66,24 @@ static void begin_bits(world *w, size_t clients, uint64_t batch) {
   w->campaign.encoding[0].most = UINT32_MAX;
 }
 
-static faro_verdict accept_body(world *w, size_t client, uint64_t version, uint64_t sequence, uint64_t mark) {
-  unsigned char body[512] = {0};
-  assert_true(faro_wire_report_size(&w->campaign) - FARO_REPORT_HEAD <= sizeof body);
-  faro_store64(body, mark);
+enum { BODY = 512 };
+
+/* What the server's threads do with a report: its body begins with `first`. */
+static faro_spool_entry admit(world *w, size_t client, uint64_t version, uint64_t sequence, uint64_t first,
+                              unsigned char body[static BODY]) {
+  assert_true(faro_wire_report_size(&w->campaign) - FARO_REPORT_HEAD <= BODY);
+  memset(body, 0, BODY);
+  faro_store64(body, first);
   faro_spool_entry entry = {.version = version, .sequence = sequence, .body = body};
   faro_token_hash(w->tokens + client * FARO_TOKEN_BYTES, entry.hash);
   faro_spool_admit(w->spool, &entry, 1);
+  return entry;
+}
+
+static faro_verdict accept_body(world *w, size_t client, uint64_t version, uint64_t sequence,
+                                uint64_t first) {
+  unsigned char body[BODY];
+  faro_spool_entry entry = admit(w, client, version, sequence, first, body);
   if (entry.verdict == FARO_VERDICT_ACCEPTED) assert_ok(faro_spool_accept(w->spool, &entry, error));
   return entry.verdict;
 }
@@ -473,6 +484,34 @@ static void test_spool__the_same_number_needs_the_same_bytes(void **state) {
   knows_bytes(&w);
 }
 
+/* The mark of a report that waits while its batch closes is made again, with the key of the next
+ * one. */
+static void test_spool__a_report_that_waited_has_the_mark_of_its_batch(void **state) {
+  (void)state;
+  world w;
+  unsigned char body[BODY];
+  begin(&w, 4, 2, 10);
+  open_spool(&w);
+  faro_spool_entry waits = admit(&w, 0, 1, 1, 5, body);
+  assert_int_equal(waits.marked, 1);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_body(&w, 1, 1, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(accept_body(&w, 2, 1, 1, 2), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
+  assert_ok(faro_spool_accept(w.spool, &waits, error));
+  assert_int_equal(waits.verdict, FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  assert_int_equal(verdict_of(&w, 0, 1, 1), FARO_VERDICT_REPLAY); /* its body is another one */
+  faro_spool_entry again = admit(&w, 0, 1, 1, 5, body);
+  assert_int_equal(again.marked, 2);
+  assert_memory_equal(again.mark, waits.mark, sizeof again.mark);
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_ok(faro_spool_accept(w.spool, &again, error));
+  assert_int_equal(again.verdict, FARO_VERDICT_KNOWN);
+  assert_ok(faro_spool_commit(w.spool, error));
+  end(&w);
+}
+
 /* What a closed batch says about its clients is folded in steps. Verdicts are the same before, in
  * between, after restarts and at the end. */
 static void test_spool__a_closed_batch_is_folded_in_steps(void **state) {
@@ -788,6 +827,7 @@ int main(void) {
       cmocka_unit_test(test_spool__tokens_come_and_go),
       cmocka_unit_test(test_spool__tokens_come_and_go_while_it_runs),
       cmocka_unit_test(test_spool__the_same_number_needs_the_same_bytes),
+      cmocka_unit_test(test_spool__a_report_that_waited_has_the_mark_of_its_batch),
       cmocka_unit_test(test_spool__a_closed_batch_is_folded_in_steps),
       cmocka_unit_test(test_spool__no_batch_outruns_the_folding),
       cmocka_unit_test(test_spool__every_batch_has_a_key_of_its_own),

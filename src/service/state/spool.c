@@ -80,7 +80,9 @@ static void undo_counts(faro_spool *s) {
 static void give_up(faro_spool *s) {
   faro_database_rollback(s->database);
   undo_counts(s);
+  const bool closed = s->now.number != s->before.number;
   s->now = s->before;
+  if (closed) faro_spool_share_key(s);
   memcpy(s->ones, s->ones_before, s->entries * 8);
   drop_before(s);
 }
@@ -100,31 +102,46 @@ static faro_status commit_group(faro_spool *s, faro_error *error) {
   return status;
 }
 
+/* Marks. */
+
+void faro_spool_share_key(faro_spool *s) {
+  pthread_mutex_lock(&s->marker.mutex);
+  s->marker.marked = s->now.number + 1;
+  memcpy(s->marker.key, s->now.key, SPOOL_KEY_BYTES);
+  pthread_mutex_unlock(&s->marker.mutex);
+}
+
 /* Hashes a whole report, except what is the same for the file (campaign, shuffler) or the row
  * (token). */
-static void mark_of(const faro_spool *s, const faro_spool_entry *e, unsigned char mark[SPOOL_MARK_BYTES]) {
+static void set_mark(const faro_spool *s, uint64_t marked, const unsigned char key[static SPOOL_KEY_BYTES],
+                     faro_spool_entry *e) {
   unsigned char head[16];
   crypto_generichash_state state;
   faro_store64(head, e->version);
   faro_store64(head + 8, e->sequence);
-  crypto_generichash_init(&state, s->now.key, SPOOL_KEY_BYTES, SPOOL_MARK_BYTES);
+  crypto_generichash_init(&state, key, SPOOL_KEY_BYTES, FARO_MARK_BYTES);
   crypto_generichash_update(&state, head, sizeof head);
   crypto_generichash_update(&state, e->body, s->body);
-  crypto_generichash_final(&state, mark, SPOOL_MARK_BYTES);
+  crypto_generichash_final(&state, e->mark, FARO_MARK_BYTES);
   sodium_memzero(&state, sizeof state);
+  e->marked = marked;
+}
+
+/* The writer's: a batch may have closed since the report was marked, or it never was. */
+static const unsigned char *mark_of(const faro_spool *s, faro_spool_entry *e) {
+  if (e->marked != s->now.number + 1) set_mark(s, s->now.number + 1, s->now.key, e);
+  return e->mark;
 }
 
 /* Whether the report in the open batch with this client and sequence number is another one. */
-static faro_status find_mark(faro_spool *s, const faro_spool_entry *e, bool *other, faro_error *error) {
+static faro_status find_mark(faro_spool *s, faro_spool_entry *e, bool *other, faro_error *error) {
   sqlite3_stmt *statement = s->sql[FIND_MARK];
-  unsigned char mark[SPOOL_MARK_BYTES];
   bool row = false;
   const faro_status status =
       faro_database_step(s->database, statement, &row, error, "bi", (const void *)e->hash,
                          (size_t)FARO_HASH_BYTES, (int64_t)s->now.number);
-  mark_of(s, e, mark);
-  *other = status != FARO_OK || !row || sqlite3_column_bytes(statement, 0) != SPOOL_MARK_BYTES ||
-           sodium_memcmp(sqlite3_column_blob(statement, 0), mark, SPOOL_MARK_BYTES) != 0;
+  *other = status != FARO_OK || !row || sqlite3_column_bytes(statement, 0) != FARO_MARK_BYTES ||
+           sodium_memcmp(sqlite3_column_blob(statement, 0), mark_of(s, e), FARO_MARK_BYTES) != 0;
   faro_database_reset(statement);
   return status;
 }
@@ -205,16 +222,14 @@ static void count_ones(faro_spool *s, const unsigned char *body) {
 }
 
 /* If counts are split, the masked share is added, and the box for the adder is kept. */
-static faro_status keep(faro_spool *s, const faro_spool_entry *e, faro_error *error) {
-  unsigned char mark[SPOOL_MARK_BYTES];
-  mark_of(s, e, mark);
+static faro_status keep(faro_spool *s, faro_spool_entry *e, faro_error *error) {
   s->changed = true;
   uint64_t used = 0;
   faro_status status = count(s, e, &used, error);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[ENTER_OPEN], error, "ibiib", (int64_t)s->now.number,
                               (const void *)e->hash, (size_t)FARO_HASH_BYTES, (int64_t)used,
-                              (int64_t)e->sequence, (const void *)mark, sizeof mark);
+                              (int64_t)e->sequence, (const void *)mark_of(s, e), sizeof e->mark);
   if (status != FARO_OK) return status;
   if (faro_campaign_is_split(s->campaign)) faro_split_add(s->campaign, e->body, s->ones);
   else count_ones(s, e->body);
@@ -273,6 +288,7 @@ faro_status faro_spool_put_out(faro_spool *s, uint64_t size, const unsigned char
                                         (int64_t)s->now.number, (int64_t)size, (const void *)payload, length);
   s->now = (spool_live){.number = s->now.number + 1, .waiting = s->now.waiting + 1, .unfolded = unfolded};
   randombytes_buf(s->now.key, sizeof s->now.key);
+  faro_spool_share_key(s);
   if (status == FARO_OK)
     status = faro_database_do(s->database, s->sql[NEXT_BATCH], error, "ib", (int64_t)s->now.number,
                               (const void *)s->now.key, sizeof s->now.key);
@@ -412,13 +428,25 @@ bool faro_spool_collects(const faro_spool *s, const unsigned char hash[static FA
 
 size_t faro_spool_clients(const faro_spool *s) { return faro_roster_count(s->roster); }
 
-void faro_spool_admit(const faro_spool *s, faro_spool_entry *entry, size_t count) {
+static void mark_all(faro_spool *s, faro_spool_entry *entry, size_t count) {
+  unsigned char key[SPOOL_KEY_BYTES];
+  pthread_mutex_lock(&s->marker.mutex);
+  const uint64_t marked = s->marker.marked;
+  memcpy(key, s->marker.key, sizeof key);
+  pthread_mutex_unlock(&s->marker.mutex);
+  for (size_t i = 0; i < count && marked > 0; i++)
+    if (entry[i].verdict == FARO_VERDICT_ACCEPTED) set_mark(s, marked, key, &entry[i]);
+  sodium_memzero(key, sizeof key);
+}
+
+void faro_spool_admit(faro_spool *s, faro_spool_entry *entry, size_t count) {
   if (!s->roster) return; /* a joiner has no clients */
   faro_roster_lock(s->roster);
   for (size_t i = 0; i < count; i++)
     if (entry[i].verdict == FARO_VERDICT_ACCEPTED && !faro_roster_holds(s->roster, entry[i].hash))
       entry[i].verdict = FARO_VERDICT_TOKEN;
   faro_roster_unlock(s->roster);
+  mark_all(s, entry, count);
 }
 
 faro_status faro_spool_reload(const faro_spool *s, const char *tokens, size_t *count, faro_error *error) {

@@ -3,6 +3,8 @@
 #ifndef FARO_SERVICE_STATE_SPOOL_INNER_H
 #define FARO_SERVICE_STATE_SPOOL_INNER_H
 
+#include <pthread.h>
+
 #include "service/state/counts.h"
 #include "service/state/database.h"
 #include "service/state/roster.h"
@@ -30,7 +32,7 @@ typedef enum spool_sql {
   SQLS
 } spool_sql;
 
-enum { SPOOL_KEY_BYTES = 32, SPOOL_MARK_BYTES = 16 };
+enum { SPOOL_KEY_BYTES = 32 };
 
 /* The open batch, as the file has it after a commit. The key is for the marks of this batch
  * only. */
@@ -39,6 +41,13 @@ typedef struct spool_live {
   bool unfolded; /* rows of the batch before are left in `open` */
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_live;
+
+/* The key of the open batch, for threads that make marks. */
+typedef struct spool_marker {
+  pthread_mutex_t mutex;
+  uint64_t marked; /* as in faro_spool_entry; 0: reports are not marked here */
+  unsigned char key[SPOOL_KEY_BYTES];
+} spool_marker;
 
 /* How to take back a report of the group. */
 typedef struct spool_undo {
@@ -81,15 +90,16 @@ struct faro_spool {
   bool stale;           /* the members are to be loaded again */
   spool_undo *undo;     /* the reports of the group, `undos` of them */
   size_t undos, undo_room;
-  uint64_t u;                         /* campaign batches in one batch */
-  uint64_t most;                      /* M0: reports of a client in all */
-  size_t entries;                     /* BITS only: number of totals */
-  size_t body;                        /* bytes of a report's body */
-  bool shared;                        /* with other processes */
-  uint64_t closed, reports;           /* shared: batches that this one has closed, and their reports */
-  uint64_t released;                  /* shared: batches that were handed over, by any process */
-  size_t row;                         /* bytes of it that are kept for the batch; 0: only totals are */
-  spool_live now, before;             /* before: at the start of the group */
+  uint64_t u;               /* campaign batches in one batch */
+  uint64_t most;            /* M0: reports of a client in all */
+  size_t entries;           /* BITS only: number of totals */
+  size_t body;              /* bytes of a report's body */
+  bool shared;              /* with other processes */
+  uint64_t closed, reports; /* shared: batches that this one has closed, and their reports */
+  uint64_t released;        /* shared: batches that were handed over, by any process */
+  size_t row;               /* bytes of it that are kept for the batch; 0: only totals are */
+  spool_live now, before;   /* before: at the start of the group */
+  spool_marker marker;
   bool changed;                       /* a report of the group was accepted */
   unsigned char *ones, *ones_before;  /* totals as they are sent, 8 bytes each */
   uint64_t heard;                     /* a collector's: batches that the joiner has handed over */
@@ -122,6 +132,9 @@ faro_status faro_spool_ask(faro_spool *spool, const char *query, uint64_t *value
  * transaction. */
 faro_status faro_spool_put_out(faro_spool *spool, uint64_t size, const unsigned char *payload, size_t length,
                                bool unfolded, faro_error *error) FARO_WARN_UNUSED;
+
+/* Makes `now.key` known to the threads that make marks. Call it whenever the key has changed. */
+void faro_spool_share_key(faro_spool *spool);
 
 /* Loads who is in the open batch. */
 faro_status faro_spool_load_members(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;

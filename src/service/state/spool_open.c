@@ -309,6 +309,7 @@ faro_status faro_spool_sqlite_open(faro_spool *s, const faro_spool_params *param
     status =
         faro_spool_ask(s, "SELECT count(*) FROM open WHERE batch < (SELECT number FROM meta)", &left, error);
   s->now.unfolded = left > 0;
+  faro_spool_share_key(s);
   if (status == FARO_OK && s->entries > 0) status = load_totals(s, params->path, error);
   if (status == FARO_OK && s->row > 0) status = check_bodies(s, params->path, error);
   return status;
@@ -318,6 +319,7 @@ faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
   faro_spool *s = calloc(1, sizeof *s);
   if (!s) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
   s->kind = params->database && *params->database ? &faro_spool_postgres : &faro_spool_sqlite;
+  pthread_mutex_init(&s->marker.mutex, NULL);
   s->campaign = params->campaign;
   s->shuffler = params->shuffler;
   s->part = params->part;
@@ -347,6 +349,8 @@ void faro_spool_close(faro_spool *spool) {
   free(spool->undo);
   sodium_memzero(&spool->now, sizeof spool->now);
   sodium_memzero(&spool->before, sizeof spool->before);
+  pthread_mutex_destroy(&spool->marker.mutex);
+  sodium_memzero(&spool->marker, sizeof spool->marker);
   if (spool->ones) sodium_memzero(spool->ones, spool->entries * 8);
   if (spool->ones_before) sodium_memzero(spool->ones_before, spool->entries * 8);
   free(spool->ones);
