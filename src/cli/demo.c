@@ -422,7 +422,7 @@ static int run(int argc, char **argv) {
                                   .high = 1,
                                   .fits = 1,
                                   .keep = (size_t)1 << 30},
-                        .crowd = {.threads = 32, .group = 1, .seed = 1, .patience = 60, .listen = 100000},
+                        .crowd = {.threads = 32, .group = 1, .seed = 1, .patience = 300, .listen = 100000},
                         .rounds = 12,
                         .stopping = stopping},
                .level = FARO_LEVEL_USER};

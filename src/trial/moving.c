@@ -10,7 +10,7 @@
 
 #include "trial/trial_settings.h"
 
-enum { SECONDS = 60, OUTPUT = 1 << 14 };
+enum { SECONDS = 300, OUTPUT = 1 << 14 };
 
 /* Runs `faro move ...`; its output is in the file `log`. */
 static faro_status run(const char *const *argv, const char *log, faro_error *error) {
@@ -97,7 +97,7 @@ static faro_status sign(faro_trial *trial, bool key, faro_error *error) {
 }
 
 static faro_status end(faro_trial *trial, size_t role, faro_error *error) {
-  if (faro_child_end(&trial->child[role], SIGTERM, 10) == 0) return FARO_OK;
+  if (faro_child_end(&trial->child[role], SIGTERM, SECONDS) == 0) return FARO_OK;
   return faro_fail(error, FARO_SYSTEM, "a role did not end well when asked to");
 }
 

@@ -254,7 +254,7 @@ static faro_status wait_until_well(faro_trial *trial, size_t role, faro_error *e
   if (status != FARO_OK) return status;
   char url[FARO_URL_MAX + 1];
   faro_trial_url(trial, role, "/readyz", url);
-  const double end = faro_clock() + 120;
+  const double end = faro_clock() + 600; /* it ends what hangs */
   for (bool well = false; !well && status == FARO_OK;) {
     faro_error none = {0};
     faro_sent sent;

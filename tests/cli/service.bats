@@ -1001,12 +1001,15 @@ EOF
   not grep -q FAILED <<<"$output"
 }
 
+# The noise cannot be seeded. In this world the best arm leads by 0.24. To drop it, or to end with another one, an estimate would have
+# to be off by more than 10 standard deviations (measured: 100 runs, the nearest arm of any phase): below 1e-20.
 @test "demo: learners in phases find the best arm" {
   slow_test
-  faro 0 demo --learner pe --threads 8
-  has "$output" "arm 4 is played for good: regret 0.0000"
-  faro 0 demo --learner dpe --threads 8
-  has "$output" "arm 4 is played for good: regret 0.0000"
+  local learner
+  for learner in pe dpe; do
+    faro 0 demo --learner $learner --seed 10 --epsilon 8 --threads 8 --post 50
+    has "$output" "arm 1 is played for good: regret 0.0000, against 0.5201 at random"
+  done
 }
 
 @test "demo: what learners in phases do not take is refused" {

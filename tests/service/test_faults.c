@@ -39,6 +39,7 @@ enum { PORTION_CLIENTS = 80, PORTION = 9, PORTION_BATCHES = 8 };
 enum { DIRECTIONS = 3 };                /* features of an arm in phases: with two, arms would be the same */
 enum { FITS = 9, PLAYERS = 8 * BATCH }; /* in rounds; clients that report averages, each once */
 enum { NOTICED = 30 };                  /* seconds in which an outage must be visible */
+enum { LONG = 600 };                    /* seconds: they end what hangs on a busy machine */
 
 typedef struct run run;
 
@@ -184,7 +185,7 @@ static void remove_state(const run *r, size_t role, const char *tag) {
 /* The faults. */
 
 static faro_status stop_role(run *r, size_t role, faro_error *error) {
-  if (faro_child_end(&r->trial.child[role], SIGTERM, 10) == 0) return FARO_OK;
+  if (faro_child_end(&r->trial.child[role], SIGTERM, LONG) == 0) return FARO_OK;
   return faro_fail(error, FARO_SYSTEM, "a role did not end well when asked to");
 }
 
@@ -236,7 +237,7 @@ static faro_status strike_clock(run *r, size_t role, faro_error *error) {
 
 /* The state is gone at a start: the role must not begin from nothing. */
 static faro_status strike_delete(run *r, size_t role, faro_error *error) {
-  (void)faro_child_end(&r->trial.child[role], below(r, 2) ? SIGKILL : SIGTERM, 10);
+  (void)faro_child_end(&r->trial.child[role], below(r, 2) ? SIGKILL : SIGTERM, LONG);
   faro_status status = move_state(r, role, "", ".away", error);
   if (status == FARO_OK) status = faro_trial_launch(&r->trial, role, error);
   if (status != FARO_OK) return status;
@@ -304,7 +305,7 @@ static faro_status put_back(run *r, size_t role, faro_error *error) {
   if (status == FARO_OK) status = await_answer(r, role, error);
   if (status == FARO_OK) status = expose(r, false, error);
   if (status != FARO_OK) return status;
-  (void)faro_child_end(&r->trial.child[role], SIGTERM, 10);
+  (void)faro_child_end(&r->trial.child[role], SIGTERM, LONG);
   remove_state(r, role, "");
   if (lost) (void)rename(aside, applied);
   status = move_state(r, role, ".away", "", error);
@@ -514,7 +515,7 @@ static faro_status play_on(run *r, double end, faro_error *error) {
 
 /* Clients report without pause until the campaign is over. */
 static faro_status play(run *r, faro_error *error) {
-  const double end = faro_clock() + 120;
+  const double end = faro_clock() + LONG;
   const uint64_t part = faults[r->plan.fault].strike == strike_old ? 8 : 2; /* a copy is made early */
   uint64_t next = 1 + below(r, r->plan.batch * r->plan.batches / part);
   faro_status status = look(r, error);
@@ -568,7 +569,7 @@ static faro_status check(run *r, faro_error *error) {
   faro_check_ledger(&r->list, &r->trial, batches);
   faro_check_snapshot(&r->list, &r->trial);
   for (size_t role = r->trial.processes; role-- > 0;) {
-    const int status = faro_child_end(&r->trial.child[role], SIGTERM, 10);
+    const int status = faro_child_end(&r->trial.child[role], SIGTERM, LONG);
     faro_checks_add(&r->list, 'j', "a role ends when asked to", status == 0, "status %d", status);
   }
   for (size_t role = 0; role < r->trial.processes; role++) {
@@ -589,10 +590,10 @@ static faro_status serve(run *r, faro_error *error) {
                                    .group = r->plan.group,
                                    .world = r->plan.world,
                                    .seed = r->plan.number,
-                                   .patience = 60,
+                                   .patience = LONG,
                                    .listen = 16};
   faro_status status = faro_trial_start_all(&r->trial, error);
-  if (status == FARO_OK) status = faro_sender_create(&r->sender, &(faro_sender_params){.timeout = 2}, error);
+  if (status == FARO_OK) status = faro_sender_create(&r->sender, &(faro_sender_params){.timeout = 20}, error);
   if (status == FARO_OK) status = faro_crowd_create(&r->crowd, &r->trial, &crowd, error);
   if (status == FARO_OK) status = play(r, error);
   if (status == FARO_OK && r->copied > 0 && r->struck < 2)

@@ -343,7 +343,7 @@ static void test_crowd__what_was_not_taken_for_now_is_sent_again_by_itself(void 
   script s = {0};
   set_trial(&t, &s);
   const faro_crowd_params params = {
-      .threads = 1, .group = 5, .world = "linear-fixed", .patience = 20, .listen = 1};
+      .threads = 1, .group = 5, .world = "linear-fixed", .patience = 600, .listen = 1};
   double numbers[5] = {0};
   const faro_policy policy = {.version = 1, .dimension = 2, .theta = numbers, .w = numbers + 2};
   char *text = NULL;
@@ -353,7 +353,7 @@ static void test_crowd__what_was_not_taken_for_now_is_sent_again_by_itself(void 
   assert_ok(faro_crowd_create(&crowd, &t, &params, error));
   assert_ok(faro_crowd_policy(crowd, text, length, 1, error));
   faro_crowd_allow(crowd, 5);
-  const bool settled = faro_crowd_settled(crowd, 20);
+  const bool settled = faro_crowd_settled(crowd, 600);
   if (!settled) fail_msg("%s", faro_crowd_broken(crowd));
   const faro_tally tally = faro_crowd_tally(crowd, 0);
   static const size_t posts[] = {5, 1, 1, 2}; /* all; the second, twice; the last two */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "trial/relay.h"
 
 _Noreturn static void give_up(const char *what, const char *why) {
   fprintf(stderr, "stage: %s: %s\n", what, why);
@@ -151,8 +152,10 @@ void stage_open(stage *s, const stage_plan *plan) {
 }
 
 void stage_close(stage *s) {
-  for (size_t i = 0; i < FARO_SHUFFLERS_MAX; i++)
+  for (size_t i = 0; i < FARO_SHUFFLERS_MAX; i++) {
     if (s->pid[i]) stage_kill(s, i);
+    if (s->hold[i] > 0) close(s->hold[i]);
+  }
   faro_http_stop(s->http);
   faro_sender_destroy(s->sender);
   faro_metrics_destroy(s->metrics);
@@ -177,7 +180,7 @@ static void write_config(const stage *s, size_t index, const char *extra) {
   fclose(file);
 }
 
-/* Reads the log until it says that the process is ready, and at which address. */
+/* Reads the log until it says that the process is ready. */
 static void await_ready(stage *s, size_t index) {
   char log[8192];
   size_t used = 0;
@@ -188,12 +191,11 @@ static void await_ready(stage *s, size_t index) {
     used += (size_t)got;
     log[used] = '\0';
     const char *ready = strstr(log, "\"event\":\"ready\"");
-    place = ready ? strstr(ready, "\"port\":") : NULL;
-    if (place && strchr(place, '\n')) break;
+    place = ready ? strchr(ready, '\n') : NULL;
+    if (place) break;
   }
   log[used] = '\0';
   if (!place) give_up("a shuffler did not start", log);
-  s->port[index] = (uint16_t)atoi(place + 7);
 }
 
 static void *drain(void *context) { /* so that its log never fills the pipe */
@@ -207,6 +209,7 @@ static void *drain(void *context) { /* so that its log never fills the pipe */
 }
 
 void stage_start(stage *s, size_t index, const char *extra) {
+  if (s->hold[index] == 0) MUST(faro_port_hold(&s->port[index], &s->hold[index], &error));
   write_config(s, index, extra);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) give_up("pipe", "cannot be created");

@@ -38,6 +38,7 @@ typedef struct stage {
   pid_t pid[FARO_SHUFFLERS_MAX];
   int errors[FARO_SHUFFLERS_MAX]; /* our end of its stderr */
   uint16_t port[FARO_SHUFFLERS_MAX];
+  int hold[FARO_SHUFFLERS_MAX]; /* keeps the port from others, also while the process is down; 0: none yet */
   faro_sender *sender;
 } stage;
 

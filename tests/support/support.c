@@ -92,46 +92,61 @@ double ks_tail(double distance, double n) {
   return sum;
 }
 
+/* What cannot be repeated with another seed must not fail by chance: a cell then has enough draws for
+ * the tail of its limit to be that of the statistic, too. */
+static const struct { double rate, cell; } with_seed = {FALSE_ALARM, 5}, without_seed = {1e-15, 50};
+static bool no_seed;
+
+void unseeded(bool from_now_on) { no_seed = from_now_on; }
+static double false_alarm(void) { return no_seed ? without_seed.rate : with_seed.rate; }
+static double least_cell(void) { return no_seed ? without_seed.cell : with_seed.cell; }
+
 static void assert_likely(const char *what, double statistic, double p) {
-  if (p < FALSE_ALARM) fail_msg("%s %g would come up with probability %g only", what, statistic, p);
+  if (p < false_alarm()) fail_msg("%s %g would come up with probability %g only", what, statistic, p);
+}
+
+/* Pools neighbouring cells until `least` are expected: b of them, or with `both` a and b together.
+ * What is left at the end joins the last pool. Returns the number of pools; free() them. */
+static size_t pool_cells(const double *a, const double *b, size_t cells, bool both, double least,
+                         double (**pools)[2]) {
+  size_t count = 0;
+  double here[2] = {0, 0};
+  *pools = calloc(cells + 1, sizeof **pools);
+  assert_non_null(*pools);
+  for (size_t i = 0; i < cells; i++) {
+    here[0] += a[i];
+    here[1] += b[i];
+    if (here[1] + (both ? here[0] : 0) < least) continue;
+    memcpy((*pools)[count++], here, sizeof here);
+    here[0] = here[1] = 0;
+  }
+  for (int side = 0; side < 2 && count > 0; side++) (*pools)[count - 1][side] += here[side];
+  return count;
 }
 
 void assert_chi_square(const double *observed, const double *expected, size_t cells) {
+  double(*pool)[2];
   double statistic = 0;
-  double degrees = -1;
-  double pooled[2] = {0, 0};
-  for (size_t i = 0; i < cells; i++) {
-    pooled[0] += observed[i];
-    pooled[1] += expected[i];
-    if (pooled[1] < 5 && i + 1 < cells) continue;
-    if (pooled[1] > 0) statistic += (pooled[0] - pooled[1]) * (pooled[0] - pooled[1]) / pooled[1];
-    else assert_true(pooled[0] == 0);
-    degrees++;
-    pooled[0] = pooled[1] = 0;
-  }
-  assert_likely("chi-square", statistic, chi_square_tail(statistic, degrees));
+  for (size_t i = 0; i < cells; i++) assert_true(expected[i] > 0 || observed[i] == 0);
+  const size_t pools = pool_cells(observed, expected, cells, false, least_cell(), &pool);
+  for (size_t i = 0; i < pools; i++) statistic += pow(pool[i][0] - pool[i][1], 2) / pool[i][1];
+  free(pool);
+  assert_likely("chi-square", statistic, chi_square_tail(statistic, (double)pools - 1));
 }
 
 void assert_same_counts(const double *a, const double *b, size_t cells) {
-  double totals[2] = {0, 0};
+  double(*pool)[2];
+  double totals[2] = {0, 0}, statistic = 0;
   for (size_t i = 0; i < cells; i++) {
     totals[0] += a[i];
     totals[1] += b[i];
   }
   const double r = sqrt(totals[1] / totals[0]);
-  double statistic = 0;
-  double degrees = -1;
-  double pool[2] = {0, 0};
-  for (size_t i = 0; i < cells; i++) {
-    pool[0] += a[i];
-    pool[1] += b[i];
-    if (pool[0] + pool[1] < 20 && i + 1 < cells) continue;
-    if (pool[0] + pool[1] == 0) continue;
-    statistic += (r * pool[0] - pool[1] / r) * (r * pool[0] - pool[1] / r) / (pool[0] + pool[1]);
-    degrees++;
-    pool[0] = pool[1] = 0;
-  }
-  assert_likely("two-sample chi-square", statistic, chi_square_tail(statistic, degrees));
+  const size_t pools = pool_cells(a, b, cells, true, 4 * least_cell(), &pool);
+  for (size_t i = 0; i < pools; i++)
+    statistic += pow(r * pool[i][0] - pool[i][1] / r, 2) / (pool[i][0] + pool[i][1]);
+  free(pool);
+  assert_likely("two-sample chi-square", statistic, chi_square_tail(statistic, (double)pools - 1));
 }
 
 void assert_mean(double mean, double expected, double sd, double n) {

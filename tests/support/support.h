@@ -2,7 +2,8 @@
  * with a stated false-alarm rate.
  *
  * Statistical tests use fixed seeds, so they always pass or always fail. The rate says how likely a
- * correct program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. */
+ * correct program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. Noise of a
+ * deployment has no seed: unseeded(). */
 #ifndef FARO_TESTS_SUPPORT_H
 #define FARO_TESTS_SUPPORT_H
 
@@ -40,6 +41,11 @@ void alloc_reset(void);
 size_t alloc_count(void); /* since the reset */
 /* the number-th allocation from now (counted from 1) fails; 0: no failure */
 void alloc_fail_at(size_t number);
+
+/* From now on, or no longer: draws come from the system, and each of the checks below fails a
+ * correct program with probability 1e-15, also far out in its limit's tail (less than 1e-9 for all
+ * checks of all tests). */
+void unseeded(bool from_now_on);
 
 /* Upper tail of chi-square with k degrees of freedom. */
 double chi_square_tail(double x, double k);

@@ -670,8 +670,8 @@ static void check_learning(const char *kind, size_t shufflers, uint64_t batches)
   const faro_statistics statistics = faro_release_statistics(release);
   const double truth[ENTRIES] = {0.36, -0.48, 0.64, 0.3, -0.4};
   assert_int_equal(statistics.users, faro_campaign_reports(&c, batches));
-  for (size_t i = 0; i < ENTRIES; i++) /* P(|Z| > 6) = 2e-9 for sub-Gaussian noise */
-    assert_close(statistics.sum[i], (double)statistics.users * truth[i], 6 * faro_release_scale(release, i));
+  for (size_t i = 0; i < ENTRIES; i++) /* P(|Z| > 8) = 1e-15 for sub-Gaussian noise */
+    assert_close(statistics.sum[i], (double)statistics.users * truth[i], 8 * faro_release_scale(release, i));
   faro_release_destroy(release);
   faro_secure_close(secure);
   free(campaign.text);

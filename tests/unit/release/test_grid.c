@@ -130,7 +130,9 @@ static void test_message__real_noise_is_normal_in_shape_and_of_the_right_size(vo
   assert_ok(faro_secure_open(&secure, error));
   for (int k = 0; k < 2; k++) {
     noise_of_messages(names[k], faro_source_simulated(&stream));
+    unseeded(true);
     noise_of_messages(names[k], faro_source_client(secure));
+    unseeded(false);
   }
   faro_secure_close(secure);
 }
@@ -523,7 +525,7 @@ static void test_secure__sums_have_the_noise_of_their_kind(void **state) {
   }
 }
 
-/* By messages to a trusted server, in deployment: near the truth, and never equal to it; on the
+/* By messages to a trusted server, in deployment: near the truth, and not equal to it; on the
  * grid where a single node is published. */
 static void test_secure__tree_by_messages(void **state) {
   (void)state;
@@ -533,6 +535,7 @@ static void test_secure__tree_by_messages(void **state) {
   const faro_grid *g = faro_grid_in(r);
   double z[LENGTH];
   faro_contribution_make(&r->contribution, feature, reward, z);
+  int silent = 0;
   for (int b = 1; b <= 7; b++) {
     int64_t batch[BATCH][LENGTH];
     for (int u = 0; u < BATCH; u++) {
@@ -543,10 +546,11 @@ static void test_secure__tree_by_messages(void **state) {
     for (int i = 0; i < LENGTH; i++) {
       const double sum = r->sum[i]; /* in units of z */
       if (b == 1) assert_true(sum / g->unit == nearbyint(sum / g->unit));
-      assert_true(sum != BATCH * b * (double)batch[0][i] * g->unit); /* one in 10^8 */
+      silent += sum == BATCH * b * (double)batch[0][i] * g->unit; /* one in 10^8 */
       assert_true(r->unweight[i] * fabs(sum - BATCH * b * z[i]) <= 10 * faro_release_scale(r, (size_t)i));
     }
   }
+  assert_true(silent < 2); /* 10^-13 */
   faro_release_destroy(r);
   faro_secure_close(secure);
 }

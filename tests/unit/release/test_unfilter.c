@@ -125,6 +125,7 @@ static void test_exact__sums_have_the_stated_noise(void **state) {
     faro_release_destroy(r);
   }
   faro_secure_close(secure);
+  unseeded(true);
   for (int t = 0; t < RELEASES; t++) {
     double mean = 0, square = 0;
     for (int run = 0; run < RUNS; run++) mean += off[t][run] / RUNS;
@@ -132,6 +133,7 @@ static void test_exact__sums_have_the_stated_noise(void **state) {
     assert_mean(mean, 0, scale[t], RUNS);
     assert_variance(square, scale[t] * scale[t], 3, RUNS);
   }
+  unseeded(false);
 }
 
 /* In whole steps. The sum is within eight standard deviations. */
