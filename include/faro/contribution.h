@@ -92,6 +92,8 @@ FARO_API faro_contribution faro_contribution_weigh(const faro_contribution *c);
 /* The weights of all `length` entries of z. */
 FARO_API void faro_contribution_weights(const faro_contribution *c, double *weight);
 
+/* Clips x to `to`, and returns y clipped. */
+FARO_API double faro_contribution_clip(const faro_contribution *c, const double *x, double y, double *to);
 /* Clips x and y and writes z, `length` numbers. */
 FARO_API void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z);
 

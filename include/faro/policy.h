@@ -34,6 +34,16 @@ typedef enum faro_rule {
 #undef X
 } faro_rule;
 
+/* How a policy under WIDTH follows from the one before it, where only a few directions are new: for
+ * every x, ||w x||^2 is less by the sum of less[k] <gain_k, x>^2, and at most `widen` times what it
+ * was. A device does not need it. */
+typedef struct faro_policy_step {
+  size_t rank;        /* 1 or 2 */
+  const double *gain; /* rank rows of `dimension` numbers */
+  double less[2];
+  double widen; /* at least 1 */
+} faro_policy_step;
+
 /* The creator of the policy owns its arrays. */
 typedef struct faro_policy {
   faro_rule rule;
@@ -43,7 +53,8 @@ typedef struct faro_policy {
   size_t blocks; /* w is zero outside this many blocks on its diagonal, all of one size; 0: 1 */
   double beta;
   double explore;
-  uint64_t version; /* changes with every update */
+  uint64_t version;             /* changes with every update, by 1 */
+  const faro_policy_step *step; /* from the version before; NULL: anything may have changed */
 } faro_policy;
 
 /* The length of w: d (d + 1) / 2. */

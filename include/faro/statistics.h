@@ -61,6 +61,13 @@ typedef struct faro_statistics {
   uint64_t block_users;
   const double *at; /* the point at which the newest batch was linearised; NULL: it was not */
   faro_noise block_noise;
+
+  /* Where there is no noise, and the newest batch added one direction: the sums grew by more more',
+   * and by more times more_y, from `more_users` users. It is the difference of two sums, so nothing
+   * else is published by it. NULL: they grew by anything. */
+  const double *more;
+  double more_y;
+  uint64_t more_users;
 } faro_statistics;
 
 /* Returns a t with P(|L_1 + ... + L_n| > t) <= q for independent Laplace variables of scale b, n >=

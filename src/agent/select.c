@@ -1,8 +1,19 @@
 /* select: see selector.h.
  *
  * A policy draws one direction, delta = beta w' xi, shared by all arms of a choice: <theta + delta,
- * x> for SAMPLE, <theta, x> + max(0, <delta, x>) for OPTIMIST. */
+ * x> for SAMPLE, <theta, x> + max(0, <delta, x>) for OPTIMIST.
+ *
+ * Under WIDTH, where the policy says by which step it follows from the one before and the arms
+ * stay, the squared widths follow in O(d) an arm, and only arms that may win are scored: the
+ * contenders, chosen when all arms were scored last. With theta_0 and beta_0 as they were then, and
+ * F the product of `widen` since, the score of any other arm is at most
+ *
+ *   its score then + L ||theta - theta_0|| + max(0, beta sqrt(F) - beta_0) (its width then),
+ *
+ * L the length of the longest arm. As soon as the best contender is not above that for all others,
+ * all arms are scored again. */
 #include <math.h>
+#include <string.h>
 
 #include <faro/selector.h>
 
@@ -18,6 +29,16 @@ struct faro_selector {
   const faro_arms *arms;
   uint64_t policy_version, arms_version;
   size_t best;
+  bool follows; /* square, few and what follows are of policy_version and arms_version */
+  double *square;
+  faro_arms few;      /* the contenders: all arms in place, or copies in `columns` */
+  size_t *index;      /* of each contender */
+  double *few_square; /* all arms: square */
+  uint64_t since;     /* steps since all arms were scored */
+  double margin;      /* arms whose score is less than the best by more than this are left out */
+  double *theta;      /* theta_0 */
+  double beta, widen; /* beta_0, F */
+  double others_score, others_width, longest; /* the greatest of arms that are left out; L */
 };
 
 static faro_status build(faro_selector *s, size_t dimension, faro_error *error) {
@@ -27,7 +48,14 @@ static faro_status build(faro_selector *s, size_t dimension, faro_error *error) 
   s->direction = faro_arena_alloc(&s->arena, dimension, sizeof *s->direction, error);
   s->scratch = faro_arena_alloc(&s->arena, faro_score_scratch(dimension, s->room), sizeof *s->scratch, error);
   s->columns.x = faro_arena_alloc(&s->arena, dimension * s->room, sizeof *s->columns.x, error);
-  return s->score && s->extra && s->direction && s->scratch && s->columns.x ? FARO_OK : FARO_MEMORY;
+  s->square = faro_arena_alloc(&s->arena, s->room, sizeof *s->square, error);
+  s->few_square = faro_arena_alloc(&s->arena, s->room, sizeof *s->few_square, error);
+  s->index = faro_arena_alloc(&s->arena, s->room, sizeof *s->index, error);
+  s->theta = faro_arena_alloc(&s->arena, dimension, sizeof *s->theta, error);
+  return s->score && s->extra && s->direction && s->scratch && s->columns.x && s->square && s->few_square &&
+                 s->index && s->theta
+             ? FARO_OK
+             : FARO_MEMORY;
 }
 
 faro_status faro_selector_create(faro_selector **selector, size_t dimension, size_t arms, faro_error *error) {
@@ -96,14 +124,130 @@ static bool fits(const faro_selector *s, const faro_arms *arms) {
   return arms->stride <= s->room && (uintptr_t)arms->x % FARO_ARM_ALIGNMENT == 0;
 }
 
+/* ---- contenders */
+
+static void squares_of(const faro_arms *arms, const double *w, double *zero, double *square,
+                       double *scratch) {
+  memset(zero, 0, arms->dimension * sizeof *zero);
+  (void)faro_score(arms, zero, w, 1, square, scratch);
+  for (size_t a = 0; a < arms->stride; a++) square[a] *= square[a];
+}
+
+/* square -= sum_k less[k] <gain_k, x>^2, score = <theta, x> + beta sqrt(square). */
+static size_t rescore(const faro_arms *arms, const double *theta, size_t rank, const double *gain,
+                      const double *less, double beta, double *square, double *score) {
+  for (size_t k = 0; k < rank; k++) {
+    (void)faro_means(arms, gain + k * arms->dimension, score);
+    for (size_t a = 0; a < arms->stride; a++) square[a] -= less[k] * score[a] * score[a];
+  }
+  (void)faro_means(arms, theta, score);
+  for (size_t a = 0; a < arms->stride; a++) {
+    square[a] = square[a] > 0 ? square[a] : 0;
+    score[a] += beta * sqrt(square[a]);
+  }
+  return faro_greatest(score, arms->count);
+}
+
+enum { SHORT = 16, LONG = 64 }; /* steps between two scorings of all arms that are few, and many */
+
+static double longest_of(const faro_arms *arms, double *square) {
+  double most = 0;
+  memset(square, 0, arms->stride * sizeof *square);
+  for (size_t i = 0; i < arms->dimension; i++)
+    for (size_t a = 0; a < arms->stride; a++)
+      square[a] += arms->x[i * arms->stride + a] * arms->x[i * arms->stride + a];
+  for (size_t a = 0; a < arms->count; a++) most = fmax(most, square[a]);
+  return sqrt(most);
+}
+
+/* Copies the arms in `index` to our own columns. */
+static void copy_few(faro_selector *s, const faro_arms *arms, size_t count) {
+  s->few = (faro_arms){
+      .dimension = arms->dimension, .count = count, .stride = faro_arm_stride(count), .x = s->columns.x};
+  for (size_t i = 0; i < arms->dimension; i++) {
+    double *column = s->few.x + i * s->few.stride;
+    for (size_t a = 0; a < count; a++) column[a] = arms->x[i * arms->stride + s->index[a]];
+    for (size_t a = count; a < s->few.stride; a++) column[a] = 0;
+  }
+  for (size_t a = 0; a < s->few.stride; a++) s->few_square[a] = a < count ? s->square[s->index[a]] : 0;
+}
+
+/* Leaves out arms that are behind the best by more than the margin, if that are more than half. */
+static void leave_out(faro_selector *s, const faro_arms *arms) {
+  const double least = s->score[s->best] - s->margin;
+  size_t count = 0;
+  s->others_score = -INFINITY;
+  double square = 0;
+  for (size_t a = 0; a < arms->count; a++) {
+    if (s->score[a] >= least) s->index[count++] = a;
+    else {
+      s->others_score = fmax(s->others_score, s->score[a]);
+      square = fmax(square, s->square[a]);
+    }
+  }
+  s->others_width = sqrt(square);
+  if (2 * count <= arms->count) copy_few(s, arms, count);
+  else {
+    s->few = *arms;
+    s->others_score = -INFINITY;
+  }
+}
+
+static size_t begin_few(faro_selector *s, const faro_policy *policy, const faro_arms *arms) {
+  if (!s->follows) {
+    s->longest = longest_of(arms, s->square);
+    s->margin = 0;
+  } else if (s->few.x == arms->x) s->margin /= 2;
+  else if (s->since < SHORT) s->margin *= 2;
+  else if (s->since >= LONG) s->margin *= 0.7;
+  squares_of(arms, policy->w, s->direction, s->square, s->scratch);
+  s->best = rescore(arms, policy->theta, 0, NULL, NULL, policy->beta, s->square, s->score);
+  if (!(s->margin > 0)) s->margin = policy->beta * sqrt(s->square[s->best]) / 4;
+  leave_out(s, arms);
+  memcpy(s->theta, policy->theta, policy->dimension * sizeof *s->theta);
+  s->beta = policy->beta;
+  s->widen = 1;
+  s->since = 0;
+  return s->best;
+}
+
+/* Whether the best contender, with this score, is above all others. */
+static bool wins(const faro_selector *s, const faro_policy *policy, double score) {
+  if (!(s->others_score > -INFINITY)) return s->since < LONG;
+  double square = 0;
+  for (size_t i = 0; i < policy->dimension; i++)
+    square += (policy->theta[i] - s->theta[i]) * (policy->theta[i] - s->theta[i]);
+  const double wider = fmax(0, policy->beta * sqrt(s->widen) - s->beta) * s->others_width;
+  const double most = s->others_score + s->longest * sqrt(square) + wider;
+  return score > most + 1e-9 * (fabs(most) + fabs(score));
+}
+
+static size_t best_of_few(faro_selector *s, const faro_policy *policy, const faro_arms *arms) {
+  const faro_policy_step *step = policy->step;
+  if (!s->follows) return begin_few(s, policy, arms);
+  const bool all = s->few.x == arms->x;
+  s->widen *= step->widen;
+  s->since++;
+  const size_t best = rescore(&s->few, policy->theta, step->rank, step->gain, step->less, policy->beta,
+                              all ? s->square : s->few_square, s->score);
+  return wins(s, policy, s->score[best]) ? (all ? best : s->index[best]) : begin_few(s, policy, arms);
+}
+
 size_t faro_select(faro_selector *s, const faro_policy *policy, const faro_arms *arms, faro_rng *rng) {
   size_t arm = 0;
   if (faro_choice_explore(policy, arms->count, rng, &arm)) return arm;
   const bool draws = policy->rule != FARO_RULE_WIDTH;
   if (!draws && is_same(s, policy, arms)) return s->best;
   if (draws) faro_choice_draw(policy, rng, s->direction);
-  s->best = fits(s, arms) ? best_of(s, policy, arms)
-                          : best_of_blocks(s, policy, arms->x, 1, arms->stride, arms->count);
+  const bool next = s->policy == policy && s->policy_version + 1 == policy->version && s->arms == arms &&
+                    s->arms_version == arms->version;
+  const bool few = !draws && next && policy->step && fits(s, arms);
+  s->follows = s->follows && few;
+  if (few) s->best = best_of_few(s, policy, arms);
+  else
+    s->best = fits(s, arms) ? best_of(s, policy, arms)
+                            : best_of_blocks(s, policy, arms->x, 1, arms->stride, arms->count);
+  s->follows = few;
   s->policy = draws ? NULL : policy;
   s->arms = arms;
   s->policy_version = policy->version;

@@ -18,7 +18,10 @@ typedef struct greedy {
   faro_host *host;
   faro_spd *spd;
   double *V;
+  double *gain;
   double R2;
+  bool open; /* V was not shifted */
+  faro_pace pace;
 } greedy;
 
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
@@ -26,8 +29,14 @@ static void update(void *state, const faro_statistics *statistics, faro_policy *
   const size_t d = g->dimension;
   const double edge = faro_noise_deviation(&statistics->noise, d).on * sqrt(2 * (double)d);
   const double lambda = fmax(g->R2, edge);
+  if (faro_pace_follows(&g->pace, statistics) && g->open) {
+    (void)faro_ridge_follow(g->spd, d, 1, statistics->more, statistics->more_y, policy->w, policy->theta,
+                            g->gain);
+    return;
+  }
   faro_ridge_matrix(d, lambda, statistics->sum, g->V);
-  if (faro_ridge_whiten(g->spd, d, g->V, policy->w, lambda) > 0) g->host->diagnostics.shifted++;
+  g->open = faro_ridge_whiten(g->spd, d, g->V, policy->w, lambda) == 0;
+  if (!g->open) g->host->diagnostics.shifted++;
   faro_ridge_solve(d, policy->w, statistics->sum + faro_packed(d), policy->theta);
 }
 
@@ -37,8 +46,8 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   greedy *g = state;
   (void)policy;
   *g = (greedy){.dimension = params->dimension, .host = host, .R2 = params->reward * params->reward};
-  const faro_status status =
-      faro_host_vectors(host, error, &g->V, faro_packed(g->dimension), (double **)NULL);
+  const faro_status status = faro_host_vectors(host, error, &g->V, faro_packed(g->dimension), &g->gain,
+                                               g->dimension, (double **)NULL);
   return status == FARO_OK ? faro_spd_create(&g->spd, g->dimension, error) : status;
 }
 

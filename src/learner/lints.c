@@ -28,7 +28,10 @@ typedef struct lints {
   faro_host *host;
   faro_spd *spd;
   double *V, *W, *M, *B, *P;
+  double *gain;
   double lambda, R2, s2;
+  bool open; /* V was not shifted */
+  faro_pace pace;
 } lints;
 
 /* lambda: the prior's precision, or the edge of the noise's spectrum (Wigner's semicircle) if that
@@ -63,14 +66,21 @@ static void set_precision(lints *l) {
 static void set_policy(lints *l, const double *gram, const double *u, faro_policy *policy) {
   const size_t d = l->dimension;
   faro_ridge_matrix(d, l->lambda, gram, l->V);
-  if (faro_ridge_whiten(l->spd, d, l->V, l->W, l->lambda) > 0) l->host->diagnostics.shifted++;
+  l->open = faro_ridge_whiten(l->spd, d, l->V, l->W, l->lambda) == 0;
+  if (!l->open) l->host->diagnostics.shifted++;
   if (u) faro_ridge_solve(d, l->W, u, policy->theta);
   set_precision(l);
   (void)faro_ridge_whiten(l->spd, d, l->P, policy->w, 0); /* w' w = C */
 }
 
+/* Without noise C = R^2 V^-1, and w is the inverse factor of V / R^2. */
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
   lints *l = state;
+  if (faro_pace_follows(&l->pace, statistics) && l->open) {
+    (void)faro_ridge_follow(l->spd, l->dimension, 1 / l->R2, statistics->more, statistics->more_y, policy->w,
+                            policy->theta, l->gain);
+    return;
+  }
   set_noise(l, &statistics->noise);
   set_policy(l, statistics->sum, statistics->sum + faro_packed(l->dimension), policy);
 }
@@ -85,7 +95,7 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   l->R2 = params->reward * params->reward;
   set_noise(l, &params->noise);
   faro_status status = faro_host_vectors(host, error, &l->V, packed, &l->W, packed, &l->M, packed, &l->P,
-                                         packed, &l->B, d * d, (double **)NULL);
+                                         packed, &l->B, d * d, &l->gain, d, (double **)NULL);
   if (status == FARO_OK) status = faro_spd_create(&l->spd, d, error);
   if (status != FARO_OK) return status;
   policy->rule = FARO_RULE_SAMPLE;

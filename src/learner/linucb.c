@@ -15,6 +15,10 @@
  *   Sigma    = Q diag(A/a + B/b + C/c) Q', with weights a + b + c = 1
  *            |x'(theta_hat - theta)| <= ||w x||, w' w = Sigma
  *
+ * Without noise, and once all eigenvalues are at least 1, Sigma = beta^2 (G^-1 + G^-2), whose
+ * inverse is (G - I + H^-1) / beta^2 with H = G + I. Where a person adds x x' to G, it gains x x'
+ * and loses what H^-1 loses, so that everything follows in O(d^2).
+ *
  * Under `paper` and `figure` the region is published: Chowdhury & Zhou 2022, Alg. 1 and Lemma A.2
  * (Abbasi-Yadkori et al. 2011 without privacy):
  *
@@ -24,6 +28,7 @@
  *   beta    radius                                                          Lemma A.2 */
 #include <math.h>
 
+#include "base/abort.h"
 #include "learner/kind.h"
 #include "learner/noise.h"
 #include "learner/ridge.h"
@@ -37,6 +42,12 @@ typedef struct linucb {
   double *g, *Q;                             /* d, d x d */
   double *sigma;                             /* d: eigenvalues of Sigma */
   double lambda, lambda_min, lambda_max, nu; /* published regions */
+  /* To follow one direction: inverse factors of G and H, log det H (tight only); gains. */
+  bool open; /* tight: no noise, and nothing was clipped */
+  double *W_G, *W_H, log_det;
+  double *gain, *other; /* 2 d, d */
+  faro_pace pace;
+  faro_policy_step step;
 } linucb;
 
 static double failure_of_one(const faro_updater_params *p) {
@@ -64,11 +75,15 @@ static parts weights_of(const linucb *l, double f, double beta2, double E, doubl
   return (parts){.rewards = a / (a + b + c), .noise = b / (a + b + c), .clip = c / (a + b + c)};
 }
 
-static double beta_squared(const linucb *l, double f, double SN, double users) {
+static double log_det(const linucb *l, double f, double SN) {
+  double sum = 0;
+  for (size_t i = 0; i < l->params.dimension; i++) sum += log(fmax(l->g[i], f) + SN + 1);
+  return sum;
+}
+
+static double beta_squared(const linucb *l, double log_det, double users) {
   const faro_updater_params *p = &l->params;
   const double d = (double)p->dimension;
-  double log_det = 0;
-  for (size_t i = 0; i < p->dimension; i++) log_det += log(fmax(l->g[i], f) + SN + 1);
   return p->reward * p->reward *
          (2 * log(2 / p->failure) + fmin(log_det, d * log1p(users * p->norm * p->norm / d)));
 }
@@ -89,6 +104,14 @@ static void set_from_eigen(linucb *l, double f, const double *u, faro_policy *po
   (void)faro_ridge_whiten(l->spd, d, l->P, policy->w, 0);
 }
 
+static void prepare(linucb *l, const double *gram) {
+  const size_t d = l->params.dimension;
+  faro_ridge_matrix(d, 0, gram, l->P);
+  FARO_INVARIANT(faro_spd_whiten(l->spd, l->P, l->W_G));
+  faro_ridge_matrix(d, 1, gram, l->P);
+  FARO_INVARIANT(faro_spd_whiten(l->spd, l->P, l->W_H));
+}
+
 static void set_clipped(linucb *l, const double *gram, const double *u, double users, const faro_noise *noise,
                         faro_policy *policy) {
   const size_t d = l->params.dimension;
@@ -98,17 +121,37 @@ static void set_clipped(linucb *l, const double *gram, const double *u, double u
   const double f = fmax(1, E);
   faro_eigen_find(l->eigen, gram, l->g, l->Q);
   if (l->g[d - 1] < f) l->host->diagnostics.shifted++;
-  const double beta2 = beta_squared(l, f, SN, users);
+  l->log_det = log_det(l, f, SN);
+  l->open = !noise->scale && l->g[d - 1] >= f;
+  const double beta2 = beta_squared(l, l->log_det, users);
+  const double scale = l->open ? beta2 : 1;
   const parts w = weights_of(l, f, beta2, E, SN);
   for (size_t i = 0; i < d; i++) {
     const double e = fmax(l->g[i], f);
     const double clipped = e - l->g[i];
-    l->sigma[i] = beta2 * (e + SN + 1) / (e * e) / w.rewards;
+    l->sigma[i] = beta2 / scale * (e + SN + 1) / (e * e) / w.rewards;
     if (w.noise > 0) l->sigma[i] += E * E / (e * e) / w.noise;
     if (w.clip > 0) l->sigma[i] += clipped * clipped / (e * e) / w.clip;
   }
   set_from_eigen(l, f, u, policy);
-  policy->beta = 1;
+  policy->beta = sqrt(scale);
+  if (l->open) prepare(l, gram);
+}
+
+/* What H^-1 loses is -(1 / t_H) h h', h = H^-1 x. Of the inverse of a matrix P that loses r r', no
+ * direction grows by more than 1 / (1 - r' P^-1 r). */
+static void follow_clipped(linucb *l, const faro_statistics *s, faro_policy *policy) {
+  const size_t d = l->params.dimension;
+  (void)faro_ridge_follow(l->spd, d, 1, s->more, s->more_y, l->W_G, policy->theta, l->other);
+  const double t_H = faro_spd_grow(l->spd, 1, s->more, l->W_H, l->other);
+  const double gains = faro_spd_grow(l->spd, 1, s->more, policy->w, l->gain);
+  const double loses = faro_spd_grow(l->spd, -1 / t_H, l->other, policy->w, l->gain + d);
+  FARO_INVARIANT(loses > 0);
+  l->log_det += log(t_H);
+  policy->beta = sqrt(beta_squared(l, l->log_det, (double)s->users));
+  l->step = (faro_policy_step){
+      .rank = 2, .gain = l->gain, .less = {1 / gains, -1 / (t_H * loses)}, .widen = 1 / loses};
+  policy->step = &l->step;
 }
 
 /* Published regions. */
@@ -151,9 +194,18 @@ static void set_published(linucb *l, const double *gram, const double *u, double
   const size_t d = l->params.dimension;
   faro_ridge_matrix(d, l->lambda, gram, l->V); /* V = lambda I + sum   l. 16 */
   const double shift = faro_ridge_whiten(l->spd, d, l->V, policy->w, l->lambda_min);
+  l->open = shift == 0;
   if (shift > 0) l->host->diagnostics.shifted++;
   if (u) faro_ridge_solve(d, policy->w, u, policy->theta); /* theta = V^-1 u   l. 17 */
   policy->beta = radius(l, users, shift);
+}
+
+static void follow_published(linucb *l, const faro_statistics *s, faro_policy *policy) {
+  const double t = faro_ridge_follow(l->spd, l->params.dimension, 1, s->more, s->more_y, policy->w,
+                                     policy->theta, l->gain);
+  policy->beta = radius(l, (double)s->users, 0);
+  l->step = (faro_policy_step){.rank = 1, .gain = l->gain, .less = {1 / t}, .widen = 1};
+  policy->step = &l->step;
 }
 
 /* Either. */
@@ -163,15 +215,20 @@ static bool is_tight(const linucb *l) { return l->params.calibration == FARO_CAL
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
   linucb *l = state;
   const double *u = statistics->sum + faro_packed(l->params.dimension);
-  if (is_tight(l)) set_clipped(l, statistics->sum, u, (double)statistics->users, &statistics->noise, policy);
+  const bool follows = faro_pace_follows(&l->pace, statistics);
+  if (follows && l->open)
+    is_tight(l) ? follow_clipped(l, statistics, policy) : follow_published(l, statistics, policy);
+  else if (is_tight(l))
+    set_clipped(l, statistics->sum, u, (double)statistics->users, &statistics->noise, policy);
   else set_published(l, statistics->sum, u, (double)statistics->users, policy);
 }
 
 static faro_status allocate(linucb *l, faro_error *error) {
   const size_t d = l->params.dimension;
   const size_t packed = faro_packed(d);
-  faro_status status = faro_host_vectors(l->host, error, &l->V, packed, &l->P, packed, &l->g, d, &l->Q, d * d,
-                                         &l->sigma, d, (double **)NULL);
+  faro_status status =
+      faro_host_vectors(l->host, error, &l->V, packed, &l->P, packed, &l->g, d, &l->Q, d * d, &l->sigma, d,
+                        &l->gain, 2 * d, &l->other, d, &l->W_G, packed, &l->W_H, packed, (double **)NULL);
   if (status == FARO_OK) status = faro_spd_create(&l->spd, d, error);
   return status == FARO_OK ? faro_eigen_create(&l->eigen, d, error) : status;
 }

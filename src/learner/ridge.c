@@ -19,6 +19,24 @@ void faro_ridge_matrix(size_t d, double lambda, const double *gram, double *V) {
   for (size_t i = 0; i < d; i++) V[faro_diagonal(i)] += lambda;
 }
 
+bool faro_pace_follows(faro_pace *pace, const faro_statistics *statistics) {
+  enum { MOST = 1024 };
+  const bool next = statistics->more && pace->users + statistics->more_users == statistics->users &&
+                    pace->steps < pace->most;
+  pace->users = statistics->users;
+  pace->steps = next ? pace->steps + 1 : 0;
+  if (!next && pace->most < MOST) pace->most = pace->most > 0 ? 2 * pace->most : 1;
+  return next;
+}
+
+double faro_ridge_follow(faro_spd *spd, size_t d, double s, const double *x, double y, double *W,
+                         double *theta, double *gain) {
+  const double error = y - faro_dot(d, x, theta);
+  const double t = faro_spd_grow(spd, s, x, W, gain);
+  for (size_t i = 0; i < d; i++) theta[i] += s * error / t * gain[i];
+  return t;
+}
+
 double faro_ridge_whiten(faro_spd *spd, size_t d, double *V, double *W, double least) {
   if (faro_spd_whiten(spd, V, W)) return 0;
   double lowest = 0;

@@ -63,6 +63,7 @@ void faro_updater_destroy(faro_updater *updater) {
 }
 
 void faro_updater_update(faro_updater *updater, const faro_statistics *statistics) {
+  updater->policy.step = NULL;
   updater->kind->update(updater->state, statistics, &updater->policy);
   updater->policy.version++;
   updater->host.diagnostics.updates++;
@@ -77,6 +78,7 @@ void faro_updater_resume(faro_updater *updater, const faro_statistics *statistic
     faro_updater_update(updater, statistics);
     return;
   }
+  updater->policy.step = NULL;
   updater->kind->resume(updater->state, statistics, &updater->policy);
   updater->policy.version = statistics->releases + 1;
 }

@@ -14,6 +14,10 @@ bool faro_large_factor(size_t d, const double *a, double *l, double *full);
 bool faro_small_whiten(size_t d, const double *a, double *w, double *rest, double *column);
 bool faro_large_whiten(size_t d, const double *a, double *w, double *full);
 
+/* As faro_spd_grow. sum: d, becomes A^-1 x; scratch: 2 d. */
+double faro_plain_update(size_t d, double s, const double *x, double *w, double *sum, double *scratch);
+double faro_small_update(size_t d, double s, const double *x, double *w, double *sum, double *scratch);
+
 /* Jacobi's method on a full matrix, which is destroyed; rows of `vector` are in the order of
  * `value`. */
 void faro_small_eigen(size_t d, double *a, double *value, double *vector);

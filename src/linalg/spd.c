@@ -164,6 +164,10 @@ bool faro_spd_whiten(faro_spd *spd, const double *a, double *w) {
                                      : faro_large_whiten(spd->d, a, w, spd->full);
 }
 
+double faro_spd_grow(faro_spd *spd, double s, const double *x, double *w, double *gain) {
+  return faro_small_update(spd->d, s, x, w, gain, spd->work);
+}
+
 void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest) {
   unpack(spd->d, a, spd->full);
   double *value = spd->work;

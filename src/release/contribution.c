@@ -239,6 +239,11 @@ static void make_ball(const faro_contribution *c, const double *x, double *z) {
   for (size_t i = 0; i < c->dimension; i++) z[i] = factor > 0 ? factor * x[i] : 0;
 }
 
+double faro_contribution_clip(const faro_contribution *c, const double *x, double y, double *to) {
+  make_ball(c, x, to);
+  return clip(c, y);
+}
+
 /* w x x', packed and weighed. Returns the end of it. */
 static double *put_gram(const faro_contribution *c, size_t d, double w, const double *x, double *z) {
   const double off = w * c->off;

@@ -127,6 +127,13 @@ static faro_status resolve(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+/* Whether what a batch added can be seen in the difference of two sums, and be one direction. */
+static bool adds_directions(const faro_release *r) {
+  const faro_contribution *c = &r->contribution;
+  return r->kind->trust == FARO_TRUST_NONE && c->form == FARO_FORM_MOMENTS && c->blocks == 1 &&
+         c->link == FARO_LINK_LINEAR;
+}
+
 static faro_status make_room(faro_release *r, faro_error *error) {
   double **const vector[] = {&r->z,     &r->sum,       &r->scale, &r->unit, &r->unweight,
                              &r->block, &r->published, &r->now,   &r->alone};
@@ -136,6 +143,11 @@ static faro_status make_room(faro_release *r, faro_error *error) {
   if (r->params.adaptive &&
       !(r->before = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->before, error)))
     return FARO_MEMORY;
+  if (adds_directions(r)) {
+    r->same = faro_arena_alloc(&r->arena, 3 * r->contribution.dimension, sizeof *r->same, error);
+    if (!r->same) return FARO_MEMORY;
+    r->more = r->same + r->contribution.dimension;
+  }
   if (r->contribution.link == FARO_LINK_LINEAR) return FARO_OK;
   r->at = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->at, error);
   r->contribution.at = r->at;
@@ -274,6 +286,24 @@ bool faro_release_absorb(faro_release *release, const double *x, double y) {
   return faro_release_absorb_alike(release, x, y, 1);
 }
 
+/* Follows whether all users of the open batch have the same features. */
+static void note(faro_release *r, const double *x, double y, uint64_t users) {
+  const size_t d = r->contribution.dimension;
+  const bool first = r->waiting == 0;
+  double *to = first ? r->same : r->more + d;
+  const double reward = faro_contribution_clip(&r->contribution, x, y, to);
+  r->alike = first || (r->alike && memcmp(r->same, to, d * sizeof *to) == 0);
+  r->same_y = (first ? 0 : r->same_y) + (double)users * reward;
+}
+
+static void show_more(faro_release *r) {
+  const double root = sqrt((double)r->size);
+  r->more_users = r->alike ? r->size : 0;
+  r->more_y = r->same_y / root;
+  for (size_t i = 0; i < r->contribution.dimension; i++) r->more[i] = root * r->same[i];
+  r->alike = false;
+}
+
 bool faro_release_absorb_alike(faro_release *release, const double *x, double y, uint64_t users) {
   const faro_mechanism *mechanism = release->kind->mechanism;
   if (!plays_all_parties(release) || faro_release_spent(release)) return false;
@@ -281,6 +311,7 @@ bool faro_release_absorb_alike(faro_release *release, const double *x, double y,
   if (users > faro_release_missing(release)) users = faro_release_missing(release);
   faro_contribution_make(&release->contribution, x, y, release->z);
   release->x = x;
+  if (release->same) note(release, x, y, users);
   mechanism->absorb(release, release->z, users);
   release->waiting += users;
   if (release->waiting < release->size) return false;
@@ -328,6 +359,7 @@ void faro_release_publish(faro_release *r) {
   r->kind->mechanism->measure(r);
   r->users += r->waiting;
   r->waiting = 0;
+  if (r->same) show_more(r);
   faro_release_show(r);
   show_block(r);
   choose_next(r);
@@ -357,7 +389,10 @@ faro_statistics faro_release_statistics(const faro_release *release) {
                            .block = block ? r->block : NULL,
                            .block_users = last,
                            .at = r->at,
-                           .block_noise = noise_of(r, r->alone, r->fresh_ratio, r->fresh)};
+                           .block_noise = noise_of(r, r->alone, r->fresh_ratio, r->fresh),
+                           .more = r->more_users > 0 ? r->more : NULL,
+                           .more_y = r->more_y,
+                           .more_users = r->more_users};
 }
 
 bool faro_release_spent(const faro_release *release) { return release->ledger.charged == release->batches; }

@@ -57,9 +57,15 @@ struct faro_release {
 
   /* What is published, in original units. Without weights `published` is `sum`. */
   double *unweight, *published, *block;
-  double *before;      /* adaptive sizes only: the block before */
-  double widest;       /* the greatest of `unweight` */
-  double *at;          /* linearised moments only: the point */
+  double *before; /* adaptive sizes only: the block before */
+  double widest;  /* the greatest of `unweight` */
+  double *at;     /* linearised moments only: the point */
+  /* No noise, moments in one block and linear rewards only: the features of the open batch while
+   * all of them are the same (`alike`), the sum of their rewards; what the newest batch added. */
+  double *same, *more; /* scratch after `more` */
+  double same_y, more_y;
+  uint64_t more_users; /* 0: it added more than one direction */
+  bool alike;
   bool has_block;      /* the newest batch by itself is known: not after a state was loaded */
   double *now, *alone; /* scales of the newest sum and of the newest batch */
   uint64_t users;

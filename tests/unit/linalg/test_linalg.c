@@ -188,6 +188,138 @@ static void test_update__solves_with_the_grown_matrix(void **state) {
   }
 }
 
+/* The greatest distance between a row of w and that of `other`, relative to the latter's length. */
+static double row_distance(size_t d, const double *w, const double *other) {
+  double most = 0;
+  for (size_t i = 0; i < d; i++) {
+    double square = 0;
+    double difference = 0;
+    for (size_t j = faro_packed(i); j <= faro_diagonal(i); j++) {
+      square += other[j] * other[j];
+      difference += (w[j] - other[j]) * (w[j] - other[j]);
+    }
+    most = fmax(most, sqrt(difference / square));
+  }
+  return most;
+}
+
+static void add_outer(size_t d, double s, const double *x, double *a) {
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++) a[faro_packed(i) + j] += s * x[i] * x[j];
+}
+
+/* One change of a random matrix by s x x': w, the gain and t, against the definitions. */
+static void check_grow(size_t d, double s) {
+  faro_spd *spd = NULL;
+  assert_ok(faro_spd_create(&spd, d, error));
+  double *a = random_spd(d, 1);
+  double *v[] = {vector(faro_packed(d)), vector(faro_packed(d)), vector(d), vector(d), vector(d),
+                 vector(2 * d)};
+  double *w = v[0];
+  double *x = v[2];
+  double *gain = v[3];
+  double *expected = v[4];
+  for (size_t i = 0; i < d; i++) x[i] = faro_sim_normal(&sim);
+  assert_true(faro_spd_whiten(spd, a, w));
+  assert_true(faro_spd_whiten(spd, a, v[1]));
+  assert_true(faro_spd_factor(spd, a));
+  faro_spd_solve(spd, x, expected);
+  double along = 0;
+  for (size_t i = 0; i < d; i++) along += x[i] * expected[i];
+  s = s < 0 ? s / along : s; /* -1 would make A singular */
+  assert_close(faro_plain_update(d, s, x, v[1], gain, v[5]), 1 + s * along, 1e-11 * (1 + along));
+  assert_close(faro_spd_grow(spd, s, x, w, gain), 1 + s * along, 1e-11 * (1 + along));
+  for (size_t i = 0; i < d; i++) assert_close(gain[i], expected[i], 1e-10);
+  assert_true(row_distance(d, w, v[1]) < 1e-12);
+  add_outer(d, s, x, a);
+  assert_true(faro_spd_whiten(spd, a, v[1]));
+  assert_true(row_distance(d, w, v[1]) < 1e-10);
+  for (size_t i = 0; i < sizeof v / sizeof *v; i++) free(v[i]);
+  free(a);
+  faro_spd_destroy(spd);
+}
+
+static void test_grow__equals_whitening_afresh(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 100, 257};
+  for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
+    check_grow(dimension[n], 1);
+    check_grow(dimension[n], 0.01);
+    check_grow(dimension[n], -0.5);
+  }
+}
+
+/* Taking away as much as there is, or more, changes nothing. */
+static void test_grow__leaves_w_where_nothing_would_be_left(void **state) {
+  (void)state;
+  enum { D = 11 };
+  faro_spd *spd = NULL;
+  assert_ok(faro_spd_create(&spd, D, error));
+  double w[D * (D + 1) / 2] = {0};
+  double before[D * (D + 1) / 2];
+  double x[D] = {0};
+  double gain[D];
+  for (size_t i = 0; i < D; i++) w[faro_diagonal(i)] = 0.5; /* A = 4 I */
+  memcpy(before, w, sizeof w);
+  x[D - 1] = 2;
+  const double s[] = {-1, -1.5, (double)NAN, (double)INFINITY};
+  for (size_t k = 0; k < 4; k++) {
+    const double t = faro_spd_grow(spd, s[k], x, w, gain);
+    assert_false(t > 0 && t < INFINITY);
+    assert_memory_equal(w, before, sizeof w);
+  }
+  faro_spd_destroy(spd);
+}
+
+/* V = lambda I + sum x x' over many users: w stays that of V. Directions as users draw them, or
+ * nearly always the same few, so that V's eigenvalues are 10^6 apart. */
+static void check_growth(size_t d, size_t users, double lambda, bool few) {
+  faro_spd *spd = NULL;
+  assert_ok(faro_spd_create(&spd, d, error));
+  double *a = vector(faro_packed(d));
+  double *w = vector(faro_packed(d));
+  double *fresh = vector(faro_packed(d));
+  double *x = vector(d);
+  double *gain = vector(d);
+  for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] = lambda;
+  assert_true(faro_spd_whiten(spd, a, w));
+  for (size_t n = 0; n < users; n++) {
+    double square = 0;
+    for (size_t i = 0; i < d; i++) {
+      x[i] = few ? (double)(i == n % 3 % d) + 1e-3 * faro_sim_normal(&sim) : faro_sim_normal(&sim);
+      square += x[i] * x[i];
+    }
+    for (size_t i = 0; i < d; i++) x[i] /= sqrt(square);
+    add_outer(d, 1, x, a);
+    assert_true(faro_spd_grow(spd, 1, x, w, gain) >= 1);
+  }
+  assert_true(faro_spd_whiten(spd, a, fresh));
+  assert_true(row_distance(d, w, fresh) < 1e-11);
+  free(a);
+  free(w);
+  free(fresh);
+  free(x);
+  free(gain);
+  faro_spd_destroy(spd);
+}
+
+static void test_grow__rounding_hardly_adds_up(void **state) {
+  (void)state;
+  check_growth(1, 1000, 1, false);
+  check_growth(5, 10000, 1e-4, false);
+  check_growth(5, 10000, 1, true);
+  check_growth(20, 2000, 1, true);
+}
+
+static void test_grow__rounding_hardly_adds_up_in_100_000_updates(void **state) {
+  (void)state;
+  check_test();
+  check_growth(5, 100000, 1e-4, false);
+  check_growth(5, 100000, 1, true);
+  check_growth(20, 100000, 1e-4, false);
+  check_growth(20, 100000, 1, true);
+}
+
 /* Eigenvalues chosen, eigenvectors by random reflections: A = H D H. */
 static void test_extremes__find_the_chosen_eigenvalues(void **state) {
   (void)state;
@@ -372,6 +504,10 @@ int main(void) {
       cmocka_unit_test(test_whiten__both_ways_turn_A_into_the_identity),
       cmocka_unit_test(test_solve__residual_is_small_up_to_d_1000),
       cmocka_unit_test(test_update__solves_with_the_grown_matrix),
+      cmocka_unit_test(test_grow__equals_whitening_afresh),
+      cmocka_unit_test(test_grow__leaves_w_where_nothing_would_be_left),
+      cmocka_unit_test(test_grow__rounding_hardly_adds_up),
+      cmocka_unit_test(test_grow__rounding_hardly_adds_up_in_100_000_updates),
       cmocka_unit_test(test_extremes__find_the_chosen_eigenvalues),
       cmocka_unit_test(test_eigen__finds_values_and_vectors),
       cmocka_unit_test(test_score__all_ways_equal_the_definition),

@@ -416,6 +416,43 @@ static void test_closed_form__matches_a_hand_computation(void **state) {
   assert_false(faro_shuffle_closed_form(1, 0, 20, 0.05, &epsilon, &delta)); /* 20 / (16 ln 40) < 1 */
 }
 
+/* Without noise, and where all people of a batch are alike, the statistics name the one direction
+ * by which the sums grew; and never under noise. Broken once: the rewards not summed. */
+static void test_noise__none_names_what_one_direction_added(void **state) {
+  (void)state;
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    const faro_release_kind *kind = faro_release_kind_at(k);
+    faro_contribution c;
+    faro_sim_rng sim;
+    faro_release *r = NULL;
+    assert_ok(faro_contribution_init(&c, 2, 1, 0, 1, error));
+    faro_sim_open(&sim, 3, 0, FARO_ROLE_USER);
+    const faro_release_params params = {
+        .epsilon = 1, .delta = 1e-6, .horizon = 6000, .batch = 2000, .calibration = FARO_CALIBRATION_TIGHT};
+    if (faro_release_create(&r, kind, &c, &params, faro_source_simulated(&sim), NULL) != FARO_OK) continue;
+    const bool none = kind->trust == FARO_TRUST_NONE;
+    assert_null(faro_release_statistics(r).more);
+    const double x[2][2] = {{0.6, 0.8}, {6, 8}}; /* the second one is scaled back to the first */
+    double before[5] = {0};
+    for (int batch = 0; batch < 3; batch++) {
+      for (int i = 0; i < 2000; i++) {
+        const double other[2] = {0.5, 0.5};
+        (void)faro_release_absorb(r, batch == 1 && i == 7 ? other : x[i % 2], i % 3 == 0 ? 2 : 0.25);
+      }
+      const faro_statistics now = faro_release_statistics(r);
+      assert_true((now.more != NULL) == (none && batch != 1));
+      for (size_t i = 0, entry = 0; now.more && i < 2; i++) {
+        for (size_t j = 0; j <= i; j++, entry++)
+          assert_close(now.sum[entry] - before[entry], now.more[i] * now.more[j], 1e-9);
+        assert_close(now.sum[3 + i] - before[3 + i], now.more[i] * now.more_y, 1e-9);
+        assert_int_equal(now.more_users, 2000);
+      }
+      memcpy(before, now.sum, sizeof before);
+    }
+    faro_release_destroy(r);
+  }
+}
+
 static void test_noise__none_is_exact_under_every_schedule(void **state) {
   (void)state;
   for (uint64_t batch = 1; batch <= 7; batch++) {
@@ -1377,6 +1414,7 @@ int main(void) {
       cmocka_unit_test(test_amplified__returning_users_are_amplified_too),
       cmocka_unit_test(test_paper__claims_end_where_the_theorems_end),
       cmocka_unit_test(test_closed_form__matches_a_hand_computation),
+      cmocka_unit_test(test_noise__none_names_what_one_direction_added),
       cmocka_unit_test(test_noise__none_is_exact_under_every_schedule),
       cmocka_unit_test(test_kinds__rows_are_complete),
       cmocka_unit_test(test_source__deployment_takes_exact_noise_only),

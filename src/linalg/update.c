@@ -1,0 +1,82 @@
+/* update: what a rank-one change of A does to W = L^-1, A = L L', in O(d^2).
+ *
+ * With p = W x, A + s x x' = L (I + s p p') L', and the factor M of I + s p p' has an inverse in
+ * closed form (Gill et al. 1974). With t_i = 1 + s (p_0^2 + .. + p_i^2):
+ *
+ *   (M^-1)_ii = sqrt(t_{i-1} / t_i),   (M^-1)_ij = -s p_i p_j / sqrt(t_{i-1} t_i)  for j < i
+ *
+ * so row i of M^-1 W needs row i of W and sum_{j<i} p_j w_j alone. For s > 0 this rotates each row
+ * against that sum, divided by sqrt(t): rounding errors do not grow. In the end the sum is A^-1 x. */
+#include <math.h>
+#include <string.h>
+
+#include "linalg/kernels.h"
+#include "linalg/lanes.h"
+
+enum { PARTS = 8 }; /* partial sums of a product, on every machine */
+
+static inline FARO_BODY double dot(size_t n, const double *restrict x, const double *restrict y) {
+  double part[PARTS] = {0};
+  size_t i = 0;
+  for (; i + PARTS <= n; i += PARTS)
+    for (size_t k = 0; k < PARTS; k++) part[k] += x[i + k] * y[i + k];
+  for (size_t k = 0; i + k < n; k++) part[k] += x[i + k] * y[i + k];
+  for (size_t half = PARTS / 2; half > 0; half /= 2)
+    for (size_t k = 0; k < half; k++) part[k] += part[k + half];
+  return part[0];
+}
+
+/* row = c row - q sum, and sum += p row as it was. */
+static inline FARO_BODY void turn(size_t n, double c, double q, double p, double *restrict row,
+                                  double *restrict sum) {
+  for (size_t j = 0; j < n; j++) {
+    const double was = row[j];
+    row[j] = c * was - q * sum[j];
+    sum[j] += p * was;
+  }
+}
+
+static inline FARO_BODY double body(size_t d, double s, const double *x, double *w, double *sum,
+                                    double *scratch) {
+  double *p = scratch;
+  double *t = scratch + d;
+  double square = 0;
+  for (size_t i = 0; i < d; i++) {
+    p[i] = dot(i + 1, w + faro_packed(i), x);
+    square += p[i] * p[i];
+    t[i] = 1 + s * square;
+  }
+  memset(sum, 0, d * sizeof *sum);
+  const bool fits = t[d - 1] > 0 && t[d - 1] < INFINITY;
+  double before = 1;
+  for (size_t i = 0; i < d; i++) {
+    const double root = 1 / sqrt(before * t[i]);
+    const double c = fits ? before * root : 1; /* else W stays as it is */
+    const double q = fits ? s * p[i] * root : 0;
+    turn(i + 1, c, q, p[i], w + faro_packed(i), sum);
+    before = t[i];
+  }
+  return t[d - 1];
+}
+
+double faro_plain_update(size_t d, double s, const double *x, double *w, double *sum, double *scratch) {
+  return body(d, s, x, w, sum, scratch);
+}
+
+FARO_AVX2 static double avx2_update(size_t d, double s, const double *x, double *w, double *sum,
+                                    double *scratch) {
+  return body(d, s, x, w, sum, scratch);
+}
+
+FARO_AVX512 static double avx512_update(size_t d, double s, const double *x, double *w, double *sum,
+                                        double *scratch) {
+  return body(d, s, x, w, sum, scratch);
+}
+
+double faro_small_update(size_t d, double s, const double *x, double *w, double *sum, double *scratch) {
+  switch (faro_lanes_here()) {
+  case FARO_LANES_AVX512: return avx512_update(d, s, x, w, sum, scratch);
+  case FARO_LANES_AVX2: return avx2_update(d, s, x, w, sum, scratch);
+  default: return faro_plain_update(d, s, x, w, sum, scratch);
+  }
+}
