@@ -71,9 +71,12 @@ memcheck: bootstrap-memcheck ## unit tests under valgrind
 	  OPENBLAS_NUM_THREADS=1 valgrind -q --error-exitcode=1 --leak-check=full --errors-for-leak-kinds=definite,indirect \
 	    build/tests/$$test >/dev/null; done
 
-bench: bootstrap-bench ## nanoseconds per round, beside a textbook version; per call, beside Python
+bench: bootstrap-bench ## nanoseconds of a round beside a textbook program, NumPy and the limit; instructions (6 minutes)
 	$(call configure,bench)
 	$(call build,the benchmarks,build/bench)
+	bench/speed $(BENCH)
+
+bench-all: bench ## the same, then kernels, random numbers, clients, the service, Python (half an hour)
 	cmake --build build/bench --target run_benches
 
 coverage: bootstrap-coverage ## line coverage of src/

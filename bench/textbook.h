@@ -1,5 +1,5 @@
 /* textbook: private LinUCB written directly from the algorithms, without any of faro's
- * optimisations. bench_rounds compares faro with it: same algorithm, same flags, same distribution
+ * optimisations. bench/speed compares faro with it: same algorithm, same flags, same distribution
  * of regret. */
 #ifndef FARO_BENCH_TEXTBOOK_H
 #define FARO_BENCH_TEXTBOOK_H

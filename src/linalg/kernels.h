@@ -5,7 +5,7 @@
 
 #include <faro/linalg.h>
 
-/* Up to these dimensions our own loops win (make bench). */
+/* Up to these dimensions our own loops win (bench_linalg). */
 enum { FARO_SMALL_FACTOR = 8, FARO_SMALL_WHITEN = 100, FARO_SMALL_SCORE = 64, FARO_SMALL_EIGEN = 12 };
 
 /* All matrices are packed. Scratch: `full` d x d numbers, `rest` a packed triangle, `column` d. */
