@@ -216,10 +216,8 @@ static void try_to_lift(faro_analyzer *a) {
 static void tend_store(faro_analyzer *a) {
   faro_error error = {0};
   if (*a->settings->server == '\0' || faro_clock() < a->worker.tend_at) return;
-  const bool before = faro_store_replaced(a->worker.store);
   a->worker.tend_at = faro_clock() + TELL;
   faro_status status = faro_store_ready(a->worker.store, &error);
-  if (!before && faro_store_replaced(a->worker.store)) faro_log_error("replaced", &error);
   if (status != FARO_OK) return;
   pthread_mutex_lock(&a->reader.mutex);
   status = faro_store_ready(a->reader.store, &error);
