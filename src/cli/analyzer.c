@@ -186,14 +186,15 @@ static int serve(const faro_host_settings *settings) {
   if (admin) faro_log(FARO_LOG_INFO, "ready", "si si", "port", (int)faro_host_port(host), "admin", admin);
   else faro_log(FARO_LOG_INFO, "ready", "si", "port", (int)faro_host_port(host));
   faro_process_notify("READY=1");
-  while (!faro_process_wait(faro_host_pause(host))) {
+  while (!faro_process_wait(faro_host_pause(host)) && !faro_host_must_end(host)) {
     if (faro_process_reloading()) faro_host_reload(host);
     faro_host_tend(host);
   }
-  const bool asked = faro_process_stopping(FARO_OK);
+  const bool replaced = faro_host_must_end(host);
+  const bool asked = faro_process_stopping(replaced ? FARO_OLD : FARO_OK);
   faro_host_stop(host);
   faro_process_stopped(asked);
-  return EXIT_DONE;
+  return replaced ? EXIT_SYSTEM : EXIT_DONE;
 }
 
 static int run_analyzer(int argc, char **argv) {

@@ -40,6 +40,13 @@ static const faro_field options[] = {
 FARO_WORDS(roles, "analyzer", "shuffler")
 const char *cli_backup_role(size_t index) { return roles(index); }
 
+faro_status cli_backup_file(const char *server, faro_error *error) {
+  if (*server == '\0') return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "the state is in a database server: it cannot be copied or moved as a file. A synchronous "
+                   "replica of the server is its copy, and a role is moved by starting another one");
+}
+
 faro_status cli_backup_hash(const char *path, char digits[static 2 * FARO_DIGEST_BYTES + 1],
                             faro_error *error) {
   unsigned char block[1 << 16], hash[FARO_DIGEST_BYTES];
@@ -127,6 +134,7 @@ static faro_status back_up_analyzer(const request *r, faro_error *error) {
   uint64_t batches = 0;
   char id[FARO_ID_MAX + 1] = "";
   faro_status status = faro_host_one_load(r->config, r->campaign, &settings, error);
+  if (status == FARO_OK) status = cli_backup_file(settings.server, error);
   if (status == FARO_OK)
     status = faro_store_open(&store, settings.database, r->final ? FARO_READ_WRITE : FARO_READ_ONLY, error);
   if (status == FARO_OK) status = copy_analyzer(r, store, &settings, &batches, id, error);
@@ -142,6 +150,7 @@ static faro_status back_up_analyzer(const request *r, faro_error *error) {
 static faro_status back_up_shuffler(const request *r, faro_error *error) {
   static faro_shuffler_settings settings;
   faro_status status = faro_shuffler_settings_load(&settings, r->config, error);
+  if (status == FARO_OK) status = cli_backup_file(settings.database, error);
   if (status == FARO_OK) status = faro_spool_move(settings.state, r->out, error);
   if (status == FARO_OK) status = write_manifest(r, 1, "", 0, error);
   if (status == FARO_OK) printf("%s: moved; this shuffler does not start again\n", r->out);

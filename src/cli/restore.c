@@ -73,6 +73,7 @@ static faro_status restore_analyzer(const request *r, bool final, faro_error *er
   faro_status status = faro_host_one_load(r->config, r->campaign, &settings, error);
   snprintf(from, sizeof from, "%s.intake", r->from);
   snprintf(to, sizeof to, "%s.intake", settings.database);
+  if (status == FARO_OK) status = cli_backup_file(settings.server, error);
   if (status == FARO_OK) status = check_free(settings.database, error);
   if (status == FARO_OK)
     status = faro_store_open(&store, r->from, final ? FARO_READ_WRITE : FARO_READ_ONLY, error);
@@ -94,6 +95,7 @@ static faro_status restore_shuffler(const request *r, bool final, faro_error *er
   faro_status status = faro_shuffler_settings_load(&settings, r->config, error);
   if (status == FARO_OK && !final)
     status = faro_fail(error, FARO_INVALID, "%s is a copy; a shuffler's state can only be moved", r->from);
+  if (status == FARO_OK) status = cli_backup_file(settings.database, error);
   if (status == FARO_OK) status = check_free(settings.state, error);
   if (status == FARO_OK) status = faro_spool_move(r->from, settings.state, error);
   if (status == FARO_OK) printf("%s: restored; start the shuffler\n", settings.state);

@@ -33,7 +33,7 @@ bool faro_analyzer_is_replaced(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
   const bool replaced = a->served.seen > a->epoch;
   pthread_mutex_unlock(&a->served.mutex);
-  return replaced;
+  return replaced || faro_store_replaced(a->worker.store);
 }
 
 /* Clients and shufflers ask the other address then. True if the request was answered. */

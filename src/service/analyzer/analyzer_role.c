@@ -113,8 +113,10 @@ static bool is_archived(const faro_analyzer *a) { return a->served.life == FARO_
 static faro_status find_life(faro_analyzer *a, faro_error *error) {
   faro_store *store = NULL;
   a->served.life = FARO_LIFE_OPEN;
-  if (access(a->settings->database, F_OK) != 0) return FARO_OK;
-  faro_status status = faro_store_open(&store, a->settings->database, FARO_READ_ONLY, error);
+  bool there = false;
+  faro_status status = faro_store_there(faro_analyzer_database(a->settings), &there, error);
+  if (status != FARO_OK || !there) return status;
+  status = faro_store_open(&store, faro_analyzer_database(a->settings), FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_store_life(store, &a->served.life, error);
   faro_store_close(store);
   return status;
@@ -148,8 +150,11 @@ static faro_status open_intake(faro_analyzer *a, faro_error *error) {
   faro_spool *spool = NULL;
   if (faro_campaign_form(&a->campaign) != FARO_WIRE_DIRECT || is_archived(a)) return FARO_OK;
   snprintf(path, sizeof path, "%s.intake", a->settings->database);
-  const faro_spool_params params = {
-      .path = path, .tokens = a->settings->tokens, .campaign = &a->campaign, .known = a->kept};
+  const faro_spool_params params = {.path = path,
+                                    .database = a->settings->server,
+                                    .tokens = a->settings->tokens,
+                                    .campaign = &a->campaign,
+                                    .known = a->kept};
   faro_status status = faro_spool_open(&spool, &params, error);
   if (status != FARO_OK) return status;
   status = check_intake(a, spool, path, error);
@@ -178,7 +183,7 @@ static faro_status open_copies(faro_analyzer *a, faro_error *error) {
 }
 
 static faro_status open_state(faro_analyzer *a, faro_error *error) {
-  const char *database = a->settings->database;
+  const char *database = faro_analyzer_database(a->settings);
   analyzer_worker *worker = &a->worker;
   faro_status status = faro_analyzer_keys_load(a->settings, &a->keys, error);
   if (status == FARO_OK) status = find_life(a, error);
@@ -187,11 +192,13 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
         faro_store_open(&worker->store, database, is_archived(a) ? FARO_READ_ONLY : FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
   if (status == FARO_OK) status = faro_store_move(worker->store, &a->move, error);
+  if (status == FARO_OK && !is_archived(a))
+    status = faro_store_keep_keys(worker->store, a->settings->database, &a->campaign, error);
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)
     status = faro_applier_create(&worker->applier, worker->store, &a->campaign, &a->keys, error);
   if (status == FARO_OK)
-    status = faro_applied_check(database, faro_applier_snapshot(worker->applier).batches, error);
+    status = faro_applied_check(a->settings->database, faro_applier_snapshot(worker->applier).batches, error);
   if (status == FARO_OK) status = faro_store_fenced(worker->store, &a->served.fenced, error);
   if (status == FARO_OK) status = find_epoch(a, error);
   if (status == FARO_OK && a->served.fenced && a->campaign.shufflers == 0)
@@ -249,6 +256,10 @@ faro_status faro_analyzer_start(faro_analyzer **analyzer, const faro_analyzer_se
 
 void faro_analyzer_reload(faro_analyzer *a) {
   if (a->intake) faro_reload_tokens(a->intake, a->settings->tokens);
+}
+
+bool faro_analyzer_must_end(const faro_analyzer *analyzer) {
+  return faro_store_replaced(analyzer->worker.store);
 }
 
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer) { return &analyzer->service; }

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "service/http/listen.h"
 #include "service/role/admin.h"
+#include "service/state/spool.h"
 #include "yaml/yaml.h"
 
 #define X(name, text) text,
@@ -38,6 +39,7 @@ static const faro_field fields[] = {
     {"standby.follow", FARO_FIELD_FLAG, AT(standby.follow)},
     {"standby.take-over", FARO_FIELD_REAL, AT(standby.take_over), .least = 15, .most = 86400},
     {"database", FARO_FIELD_TEXT, AT(database), .required = true, .help = "the file of its state"},
+    {"state", FARO_FIELD_TEXT, AT(state)},
     {"sign", FARO_FIELD_TEXT, AT(sign), .required = true, .help = "the file of its secret signing key"},
     {"seal", FARO_FIELD_TEXT, AT(seal), .required = true, .help = "the file of its secret sealing key"},
     {"seal-before", FARO_FIELD_TEXT, AT(seal_before)},
@@ -185,9 +187,39 @@ static faro_status check_standby(const faro_analyzer_settings *s, faro_error *er
   return sends ? faro_url_check("standby.url", s->standby.url, s->http.insecure, error) : FARO_OK;
 }
 
+const char *faro_analyzer_database(const faro_analyzer_settings *s) {
+  return *s->server ? s->server : s->database;
+}
+
+/* What is a URL is one of a server. Analyzers that share it need no copies. */
+static faro_status check_database(faro_analyzer_settings *s, faro_error *error) {
+  if (!strstr(s->database, "://")) {
+    if (*s->state == '\0') return FARO_OK;
+    return faro_fail(error, FARO_INVALID,
+                     "state is for a database in a server: the file of its keys (got %.100s, and a file as "
+                     "database)",
+                     s->state);
+  }
+  const faro_status status = faro_spool_database_check(s->database, error);
+  if (status != FARO_OK) return status;
+  if (*s->state == '\0')
+    return faro_fail(
+        error, FARO_INVALID,
+        "state is required with a database in a server: the file of keys of batches, beside which "
+        "this analyzer keeps a copy of the campaign");
+  if (*s->standby.url != '\0' || s->standby.follow)
+    return faro_fail(error, FARO_INVALID,
+                     "standby must not be given with a database in a server: another analyzer with the same "
+                     "database waits by itself");
+  memcpy(s->server, s->database, sizeof s->server);
+  memcpy(s->database, s->state, sizeof s->database);
+  return FARO_OK;
+}
+
 static faro_status finish(faro_analyzer_settings *settings, const char *path, faro_error *error) {
   faro_error inner = {0};
-  faro_status status = check_constant(settings, &inner);
+  faro_status status = check_database(settings, &inner);
+  if (status == FARO_OK) status = check_constant(settings, &inner);
   if (status == FARO_OK) status = load_features(settings, &inner);
   if (status == FARO_OK) status = check_urls(settings, &inner);
   if (status == FARO_OK) status = check_standby(settings, &inner);
@@ -218,7 +250,12 @@ faro_status faro_analyzer_settings_load_in(faro_analyzer_settings *settings, con
   snprintf(settings->file, sizeof settings->file, "%s", faro_path_end(path));
   snprintf(settings->campaign.analyzer, sizeof settings->campaign.analyzer, "%s", url);
   const faro_status status = faro_yaml_load(path, fields + skipped, FIELDS - skipped, settings, error);
-  return status == FARO_OK ? finish(settings, path, error) : status;
+  const faro_status finished = status == FARO_OK ? finish(settings, path, error) : status;
+  if (finished != FARO_OK || *settings->server == '\0') return finished;
+  return faro_fail(error, FARO_INVALID,
+                   "%s: database must be a file in a folder of campaigns; a database in a server is for an "
+                   "analyzer with one campaign",
+                   faro_path_end(path));
 }
 
 /* Whether two campaigns agree in a field that is read straight into a campaign; true for other

@@ -11,7 +11,10 @@ enum { FARO_PATH_SIZE = 1024 };
 typedef struct faro_analyzer_settings {
   char file[FARO_PATH_SIZE]; /* name of the YAML file, for messages; empty: no file */
   faro_http_settings http;
-  char database[FARO_PATH_SIZE], sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
+  /* `server`: a database in a PostgreSQL server; empty: it is a file. Then `database` is the
+   * setting `state`: the file of keys, beside which are the files that belong to a database. */
+  char database[FARO_PATH_SIZE], server[FARO_PATH_SIZE], state[FARO_PATH_SIZE];
+  char sign[FARO_PATH_SIZE], seal[FARO_PATH_SIZE], tokens[FARO_PATH_SIZE];
   char seal_before[FARO_PATH_SIZE]; /* sealing key before the last move; empty: none */
   /* Consents of shufflers to an address or key that is new; zeros: none. */
   unsigned char consent[FARO_SHUFFLERS_MAX][FARO_SIGNATURE_BYTES];
@@ -47,6 +50,9 @@ faro_status faro_analyzer_settings_load(faro_analyzer_settings *settings, const 
 faro_status faro_analyzer_settings_load_in(faro_analyzer_settings *settings, const char *path,
                                            const faro_http_settings *http, const char *url,
                                            faro_error *error) FARO_WARN_UNUSED;
+
+/* Where the store is: a path, or a URL. */
+const char *faro_analyzer_database(const faro_analyzer_settings *settings);
 
 /* The first key of the file in which two campaigns differ; NULL if they agree in all keys. */
 const char *faro_analyzer_settings_differ(const faro_campaign *a, const faro_campaign *b);

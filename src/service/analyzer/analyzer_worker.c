@@ -193,7 +193,7 @@ static bool is_fenced(faro_analyzer *a) {
   pthread_mutex_lock(&a->served.mutex);
   const bool fenced = a->served.fenced || a->served.seen > a->epoch;
   pthread_mutex_unlock(&a->served.mutex);
-  return fenced;
+  return fenced || faro_store_replaced(a->worker.store);
 }
 
 /* Lifts the fence of a restored copy as soon as all shufflers agree that it is the newest state. */
@@ -209,6 +209,20 @@ static void try_to_lift(faro_analyzer *a) {
   a->served.fenced = false;
   pthread_mutex_unlock(&a->served.mutex);
   faro_log(FARO_LOG_INFO, "fence-lifted", NULL);
+}
+
+/* A database in a server: the connections are used every two seconds, or made again. The handlers'
+ * comes after ours, which has confirmed what is in the database. */
+static void tend_store(faro_analyzer *a) {
+  faro_error error = {0};
+  if (*a->settings->server == '\0' || faro_clock() < a->worker.tend_at) return;
+  a->worker.tend_at = faro_clock() + TELL;
+  faro_status status = faro_store_ready(a->worker.store, &error);
+  if (status != FARO_OK) return;
+  pthread_mutex_lock(&a->reader.mutex);
+  status = faro_store_ready(a->reader.store, &error);
+  pthread_mutex_unlock(&a->reader.mutex);
+  if (status != FARO_OK) faro_log_error("cannot-look", &error);
 }
 
 /* The standby. */
@@ -371,7 +385,8 @@ static void receive(faro_analyzer *a, faro_http_request *request) {
 static bool take_work(faro_analyzer *a, bool again, faro_http_request *taken[static FARO_BATCH_QUEUE],
                       size_t *count) {
   analyzer_served *served = &a->served;
-  const struct timespec until = faro_clock_after(again ? RETRY : a->worker.copies ? TELL : LOOK);
+  const bool tells = a->worker.copies || *a->settings->server;
+  const struct timespec until = faro_clock_after(again ? RETRY : tells ? TELL : LOOK);
   pthread_mutex_lock(&served->mutex);
   int waited = 0;
   while (served->queued == 0 && !served->ending && !served->verb && waited == 0)
@@ -407,6 +422,7 @@ static void *work(void *context) {
   while (take_work(a, !well, taken, &count)) {
     keep_epoch(a);
     tell_standby(a);
+    tend_store(a);
     obey(a);
     try_to_lift(a);
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
@@ -448,6 +464,7 @@ static void *work_on_intake(void *context) {
   while (!is_ending(a)) {
     faro_batch batch = {0};
     faro_error error = {0};
+    tend_store(a);
     obey(a);
     const bool takes = faro_analyzer_takes(a);
     const faro_status status = takes ? faro_intake_next(a->intake, 0.2, &batch, &error) : FARO_OK;

@@ -213,7 +213,8 @@ static faro_status place(faro_applier *a, const faro_batch *batch, faro_receipt 
   const faro_status status = faro_store_next(a->store, batch->shuffler, &next, last, error);
   if (status != FARO_OK) return status;
   *receipt = FARO_RECEIPT_KNOWN;
-  if (batch->number + 1 == next && memcmp(hash, last, sizeof hash) == 0) return FARO_OK;
+  if (batch->number + 1 == next && memcmp(hash, last, sizeof hash) == 0)
+    return faro_store_confirm(a->store, error);
   *receipt = FARO_RECEIPT_UNASKED;
   if (batch->number != next) {
     (void)faro_fail(error, FARO_INVALID,

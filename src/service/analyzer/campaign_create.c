@@ -13,6 +13,7 @@
 #include "service/analyzer/applied.h"
 #include "service/http/sender.h"
 #include "service/role/admin.h"
+#include "service/state/spool.h"
 
 faro_status faro_analyzer_keys_load(const faro_analyzer_settings *settings, faro_applier_keys *keys,
                                     faro_error *error) {
@@ -359,19 +360,27 @@ static faro_status check_applied(const faro_analyzer_settings *s, faro_store *st
   return status;
 }
 
+/* The file of the state, or that of keys. */
+static faro_status check_files(const faro_analyzer_settings *s, faro_error *error) {
+  if (*s->server) {
+    const faro_status status = faro_check_folder("state", s->database, error);
+    return status == FARO_OK ? faro_spool_keys_recognize(s->database, error) : status;
+  }
+  if (access(s->database, F_OK) == 0) return faro_store_recognize(s->database, error);
+  return faro_check_folder("database", s->database, error);
+}
+
 static faro_status check_database(const faro_analyzer_settings *s, const faro_applier_keys *keys,
                                   const faro_campaign *drafted, bool *known, faro_error *error) {
   faro_store *store = NULL;
   faro_blob document = {0};
   faro_campaign stored;
   bool kept = false;
-  *known = access(s->database, F_OK) == 0;
-  if (!*known) {
-    const faro_status able = faro_check_folder("database", s->database, error);
-    return able == FARO_OK ? faro_campaign_may_found(s, error) : able;
-  }
-  faro_status status = faro_store_recognize(s->database, error);
-  if (status == FARO_OK) status = faro_store_open(&store, s->database, FARO_READ_ONLY, error);
+  faro_status status = check_files(s, error);
+  if (status == FARO_OK) status = faro_store_there(faro_analyzer_database(s), known, error);
+  if (status != FARO_OK) return status;
+  if (!*known) return faro_campaign_may_found(s, error);
+  status = faro_store_open(&store, faro_analyzer_database(s), FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_campaign_find(store, keys, drafted, &stored, &document, error);
   *known = document.bytes != NULL;
   if (status == FARO_OK)

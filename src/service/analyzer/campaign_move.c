@@ -149,7 +149,8 @@ faro_status faro_campaign_move(const faro_analyzer_settings *settings, const cha
   d->out = out;
   faro_status status = faro_analyzer_keys_load(settings, &d->keys, error);
   if (status == FARO_OK)
-    status = faro_store_open(&store, settings->database, dry ? FARO_READ_ONLY : FARO_READ_WRITE, error);
+    status = faro_store_open(&store, faro_analyzer_database(settings), dry ? FARO_READ_ONLY : FARO_READ_WRITE,
+                             error);
   if (status == FARO_OK) status = load(d, store, error);
   if (status == FARO_OK) status = collect(d, old, error);
   if (status == FARO_OK && !dry) status = sign(d, store, error);

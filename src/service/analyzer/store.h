@@ -1,5 +1,6 @@
 /* store: the analyzer's database: the campaign, waiting batches, the state and policy after the
- * last applied batch, the ledger, and what was published about learning.
+ * last applied batch, the ledger, and what was published about learning. It is a file of SQLite, or
+ * is in a PostgreSQL server (postgresql://...).
  *
  * A batch is first received (durable, in the inbox) and later applied: one transaction debits the
  * ledger, replaces state and policy, and removes the batch. So after a crash at any moment it was
@@ -15,9 +16,13 @@
 
 typedef struct faro_store faro_store;
 
-faro_status faro_store_open(faro_store **store, const char *path, faro_access mode,
+/* `database`: a path or a URL. One process at a time may open it for writing; FARO_OLD: another one
+ * has a database in a server. */
+faro_status faro_store_open(faro_store **store, const char *database, faro_access mode,
                             faro_error *error) FARO_WARN_UNUSED;
-void faro_store_close(faro_store *store);
+void faro_store_close(faro_store *store); /* NULL is allowed */
+/* Whether there is a state to open. */
+faro_status faro_store_there(const char *database, bool *there, faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file, if it exists, can be an analyzer's and is private (faro_database_recognize). */
 faro_status faro_store_recognize(const char *path, faro_error *error) FARO_WARN_UNUSED;
 
@@ -88,6 +93,8 @@ faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *numb
 faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
                                const unsigned char hash[static FARO_DIGEST_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
+/* Before a batch is acknowledged again: in a server with replicas, they have it too on return. */
+faro_status faro_store_confirm(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 /* The body of a waiting batch; NULL if it has not arrived. */
 faro_status faro_store_waiting(faro_store *store, uint32_t shuffler, uint64_t number, faro_blob *body,
                                faro_error *error) FARO_WARN_UNUSED;
@@ -132,6 +139,32 @@ void faro_store_verify(faro_store *store);
 faro_status faro_store_present(const faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 /* Writes `bytes` and removes them: whether the disk has room again (database.h). */
 faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error) FARO_WARN_UNUSED;
+
+/* The functions from here to the end of this part are for a database in a server, and do nothing if
+ * it is a file.
+ *
+ * Two analyzers may have the same database. One holds it: it has an advisory lock, which ends with
+ * its session, and the fencing token that it has drawn then. Each transaction that changes anything
+ * compares the token, so one that was replaced while it slept changes nothing when it wakes up, and
+ * knows it from then on: it is replaced for good.
+ *
+ * The server writes a log. So sealed bodies, in each of which is a single report, are sealed once
+ * more to keys of their batch, which each analyzer keeps in a file of its own (batch_keys.h) and
+ * wipes when the batch was applied (faro_store_purge). */
+
+/* Connects again if the connection was lost, and asks whether the database is still ours. Call it
+ * every few seconds: the server ends a session that is silent for longer, so that another analyzer
+ * can take over from one that hangs. A store that was opened for reading connects here only. */
+faro_status faro_store_ready(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
+bool faro_store_replaced(const faro_store *store); /* from any thread */
+/* Opens or makes the file of keys, and publishes those of the next batches. Campaigns whose bodies
+ * are totals need none. */
+faro_status faro_store_keep_keys(faro_store *store, const char *path, const faro_campaign *campaign,
+                                 faro_error *error) FARO_WARN_UNUSED;
+void faro_store_drop_keys(faro_store *store); /* closes that file */
+/* For a standby, whose store is open for reading: publishes and wipes keys as it is time; *unheld:
+ * nobody holds the database, and all that waits in it can be opened here. */
+faro_status faro_store_follow(faro_store *store, bool *unheld, faro_error *error) FARO_WARN_UNUSED;
 
 /* The signed head of the ledger, as the last commit stored it; NULL if there is none yet. */
 faro_status faro_store_head(faro_store *store, faro_blob *head, faro_error *error) FARO_WARN_UNUSED;

@@ -140,6 +140,16 @@ static faro_status take_over(host_place *place, faro_error *error) {
   return status == FARO_OK ? start_campaign(place, error) : status;
 }
 
+/* Starts the analyzer if nobody holds its database. Another one may be faster. Call it with
+ * `changes` held. */
+static faro_status follow(host_place *place, faro_error *error) {
+  bool due = false;
+  const faro_status status = faro_waiting_look(place->waiting, &due, error);
+  if (status != FARO_OK || !due) return status;
+  const faro_status started = start_campaign(place, error);
+  return started == FARO_OLD ? FARO_OK : started;
+}
+
 static faro_status change_standby(host_place *place, const char *verb, faro_error *error) {
   if (strcmp(verb, FARO_HOST_PROMOTE) == 0) return take_over(place, error);
   return faro_fail(error, FARO_INVALID, "this analyzer is a standby, so %s is not possible; possible: %s",
@@ -151,6 +161,10 @@ static faro_status change(host_place *place, const char *verb, faro_error *error
   faro_life after = FARO_LIFE_OPEN;
   if (place->standby && !place->analyzer) return change_standby(place, verb, error);
   if (place->analyzer) return faro_analyzer_change(place->analyzer, verb, error);
+  if (place->waiting)
+    return faro_fail(
+        error, FARO_INVALID,
+        "this analyzer waits for its database, which another one holds: ask that one, or stop it");
   if (!place->draft)
     return faro_fail(error, FARO_INVALID, "the campaign could not be started: %.300s", place->error.message);
   const faro_status status = faro_life_after(FARO_LIFE_DRAFT, verb, &after, error);
@@ -174,12 +188,28 @@ static void tend_standby(host_place *place) {
   if (status != FARO_OK) faro_log_error("not-taken-over", &error);
 }
 
-int faro_host_pause(const faro_host *host) { return !is_many(host) && host->place[0]->standby ? 1000 : 5000; }
+/* The health says why not, if it cannot look. */
+static void tend_waiting(host_place *place) {
+  faro_error error = {0};
+  if (place->analyzer) return;
+  if (follow(place, &error) != FARO_OK) faro_log_error("not-taken-over", &error);
+  if (place->analyzer) faro_log(FARO_LOG_WARNING, "taken-over", NULL);
+}
+
+int faro_host_pause(const faro_host *host) {
+  return !is_many(host) && (host->place[0]->standby || host->place[0]->waiting) ? 1000 : 5000;
+}
+
+bool faro_host_must_end(const faro_host *host) {
+  const host_place *place = is_many(host) ? NULL : host->place[0];
+  return place && place->analyzer && faro_analyzer_must_end(place->analyzer);
+}
 
 /* A change may take a minute, and the main loop has other things to do: the next look is soon. */
 void faro_host_tend(faro_host *host) {
   if (pthread_mutex_trylock(&host->changes) != 0) return;
   if (!is_many(host) && host->place[0]->standby) tend_standby(host->place[0]);
+  if (!is_many(host) && host->place[0]->waiting) tend_waiting(host->place[0]);
   for (size_t i = 0; is_many(host) && i < host->count; i++)
     if (!host->place[i]->analyzer && !host->place[i]->draft) (void)try_load(host->place[i], NULL);
   pthread_mutex_unlock(&host->changes);
@@ -200,11 +230,19 @@ void faro_host_reload(faro_host *host) {
 
 /* The host. */
 
+static faro_status start_waiting(host_place *place, faro_error *error) {
+  faro_status status = faro_waiting_create(&place->waiting, &place->settings, error);
+  if (status == FARO_OK) status = follow(place, error);
+  if (status == FARO_OK && !place->analyzer) faro_log(FARO_LOG_INFO, "standby", NULL);
+  return status;
+}
+
 static faro_status start_one(faro_host *host, faro_error *error) {
   host_place *place = NULL;
   const faro_status status = add_place(host, "", &place, error);
   if (status != FARO_OK) return status;
   place->settings = host->settings->one;
+  if (*place->settings.server) return start_waiting(place, error);
   if (!faro_standby_wanted(&place->settings)) return start_campaign(place, error);
   const faro_status made = faro_standby_create(&place->standby, &place->settings, error);
   if (made == FARO_OK) faro_admin_make_room(host->admin, faro_standby_largest(place->standby));
@@ -260,6 +298,7 @@ void faro_host_stop(faro_host *host) {
   for (size_t i = 0; i < host->count; i++) {
     faro_analyzer_stop(host->place[i]->analyzer);
     faro_standby_destroy(host->place[i]->standby);
+    faro_waiting_destroy(host->place[i]->waiting);
     free(host->place[i]);
   }
   faro_metrics_destroy(host->metrics);

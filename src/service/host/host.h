@@ -9,7 +9,8 @@
  *                   POST /NAME/v1/life?do=VERB      opens, pauses, ends it (life.h)
  *
  * An analyzer with one campaign may be a standby (standby.h): then it serves nobody until it takes
- * over, by itself or by POST /v1/life?do=promote.
+ * over, by itself or by POST /v1/life?do=promote. With a database in a server, it is one as long as
+ * another analyzer holds the database (waiting.h).
  *
  * Each campaign has its own settings, keys, database and worker. One that cannot start, or fails
  * later, does not stop the others: its paths are answered with 503, and it is tried again. A
@@ -34,6 +35,9 @@ void faro_host_reload(faro_host *host);
  * then: at least every faro_host_pause milliseconds. */
 void faro_host_tend(faro_host *host);
 int faro_host_pause(const faro_host *host);
+/* Whether the process must end: another analyzer has taken over its database in a server. Started
+ * again, it is a standby. */
+bool faro_host_must_end(const faro_host *host);
 /* Answers requests that are under way, and ends. NULL is allowed. */
 void faro_host_stop(faro_host *host);
 

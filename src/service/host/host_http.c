@@ -57,14 +57,23 @@ static host_place *place_of(faro_host *host, const char *path, const char **with
 }
 
 /* What a place serves, to operators or to everybody; NULL for a draft, which nobody sees. */
+/* What a standby serves; NULL: it is none. */
+static const faro_http_service *waiting_service(const host_place *place, bool operators) {
+  if (place->standby)
+    return operators ? faro_standby_admin(place->standby) : faro_standby_service(place->standby);
+  if (place->waiting)
+    return operators ? faro_waiting_admin(place->waiting) : faro_waiting_service(place->waiting);
+  return NULL;
+}
+
 static const faro_http_service *service_of(host_place *place, bool operators) {
   pthread_mutex_lock(&place->host->mutex);
   const faro_analyzer *analyzer = place->analyzer;
   const bool draft = place->draft;
   pthread_mutex_unlock(&place->host->mutex);
   if (analyzer) return operators ? faro_analyzer_admin(analyzer) : faro_analyzer_service(analyzer);
-  if (place->standby)
-    return operators ? faro_standby_admin(place->standby) : faro_standby_service(place->standby);
+  const faro_http_service *waiting = waiting_service(place, operators);
+  if (waiting) return waiting;
   return draft ? NULL : &down;
 }
 
@@ -94,7 +103,7 @@ static const faro_http_service *find_for_operators(void *context, const char *pa
 typedef struct place_view {
   const char *name;
   faro_analyzer *analyzer;
-  faro_standby *standby;
+  const faro_http_service *waiting; /* of a standby */
   bool draft;
   char message[sizeof((faro_error){0}).message];
 } place_view;
@@ -103,7 +112,7 @@ static place_view look(host_place *place) {
   place_view view = {.name = place->name};
   pthread_mutex_lock(&place->host->mutex);
   view.analyzer = place->analyzer;
-  view.standby = place->standby;
+  view.waiting = waiting_service(place, true);
   view.draft = place->draft;
   if (!place->analyzer && !place->draft)
     (void)faro_printable(place->error.message, view.message, sizeof view.message);
@@ -114,9 +123,8 @@ static place_view look(host_place *place) {
 /* Adds the reasons of a campaign why not. */
 static bool is_well(const place_view *view, bool ready, faro_text *reasons) {
   if (view->draft) return true;
-  if (!view->analyzer && !view->standby) return never(NULL, ready, reasons);
-  const faro_http_service *service =
-      view->analyzer ? faro_analyzer_admin(view->analyzer) : faro_standby_admin(view->standby);
+  if (!view->analyzer && !view->waiting) return never(NULL, ready, reasons);
+  const faro_http_service *service = view->analyzer ? faro_analyzer_admin(view->analyzer) : view->waiting;
   return service->healthy(service->context, ready, reasons);
 }
 
@@ -143,7 +151,7 @@ static json_t *place_json(host_place *place) {
   faro_analyzer_summary summary = {.campaign = &place->campaign, .state = "draft", .healthy = true};
   if (view.analyzer) summary = faro_analyzer_summarize(view.analyzer);
   if (view.analyzer || view.draft) json = summary_json(view.name, &summary);
-  else if (view.standby)
+  else if (view.waiting)
     json = json_pack("{ss ss sb ss}", "name", view.name, "state", "standby", "healthy",
                      (int)is_well(&view, false, NULL), "id", place->settings.campaign.id);
   else

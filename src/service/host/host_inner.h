@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "service/analyzer/analyzer_role.h"
+#include "service/analyzer/waiting.h"
 #include "service/analyzer/standby.h"
 #include "service/host/host.h"
 #include "service/role/admin.h"
@@ -18,6 +19,7 @@ typedef struct host_place {
   faro_analyzer_settings settings;
   faro_analyzer *analyzer; /* NULL: a draft or a standby, or it failed. Once set it stays */
   faro_standby *standby;   /* NULL: none. Set at the start, and stays when it has taken over */
+  faro_waiting *waiting;   /* NULL: its database is a file. Set at the start, and stays as well */
   bool draft;              /* it has no database yet */
   faro_campaign campaign;  /* as drafted; drafts only */
   faro_error error;        /* why it failed */

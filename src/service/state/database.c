@@ -505,14 +505,19 @@ void faro_database_reset(sqlite3_stmt *statement) {
   sqlite3_clear_bindings(statement);
 }
 
+faro_status faro_database_step_with(faro_database *database, sqlite3_stmt *statement, bool *row,
+                                    faro_error *error, const char *format, va_list args) {
+  if (bind_all(statement, format, args) != SQLITE_OK) return fail(database, error);
+  return faro_database_next(database, statement, row, error);
+}
+
 faro_status faro_database_step(faro_database *database, sqlite3_stmt *statement, bool *row, faro_error *error,
                                const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const int result = bind_all(statement, format, args);
+  const faro_status status = faro_database_step_with(database, statement, row, error, format, args);
   va_end(args);
-  if (result != SQLITE_OK) return fail(database, error);
-  return faro_database_next(database, statement, row, error);
+  return status;
 }
 
 faro_status faro_database_do(faro_database *database, sqlite3_stmt *statement, faro_error *error,

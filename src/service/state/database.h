@@ -12,6 +12,7 @@
 
 #include <faro/base.h>
 #include <sqlite3.h>
+#include <stdarg.h>
 
 typedef struct faro_database faro_database;
 
@@ -91,6 +92,8 @@ faro_status faro_database_prepare(faro_database *database, const char *sql, sqli
  * Call faro_database_reset after reading the row, before the statement is used again. */
 faro_status faro_database_step(faro_database *database, sqlite3_stmt *statement, bool *row, faro_error *error,
                                const char *format, ...) FARO_WARN_UNUSED;
+faro_status faro_database_step_with(faro_database *database, sqlite3_stmt *statement, bool *row,
+                                    faro_error *error, const char *format, va_list args) FARO_WARN_UNUSED;
 /* The next row of the same run. */
 faro_status faro_database_next(faro_database *database, sqlite3_stmt *statement, bool *row,
                                faro_error *error) FARO_WARN_UNUSED;

@@ -1,6 +1,7 @@
 /* postgres: see the header. Parameters and answers are binary. */
 #include "service/state/postgres.h"
 
+#include <math.h>
 #include <poll.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -9,8 +10,15 @@
 
 #include "base/clock.h"
 
-enum { PARAMETERS = 8 };
-enum { BYTEA = 17, INT8 = 20, TEXT = 25, BYTEA_ARRAY = 1001, INT8_ARRAY = 1016 }; /* PostgreSQL's types */
+enum { PARAMETERS = 12 };
+enum {
+  BYTEA = 17,
+  INT8 = 20,
+  TEXT = 25,
+  FLOAT8 = 701,
+  BYTEA_ARRAY = 1001,
+  INT8_ARRAY = 1016
+};                                 /* PostgreSQL's types */
 static const double PATIENCE = 30; /* seconds that an answer may take */
 
 struct faro_postgres {
@@ -36,6 +44,13 @@ int64_t faro_postgres_number(const PGresult *rows, int row, int column) {
   if (PQgetisnull(rows, row, column) || PQgetlength(rows, row, column) != 8) return 0;
   for (int i = 0; i < 8; i++) value = value << 8 | bytes[i];
   return (int64_t)value;
+}
+
+double faro_postgres_real(const PGresult *rows, int row, int column) {
+  const int64_t bits = faro_postgres_number(rows, row, column); /* IEEE 754 on the wire, too */
+  double value = NAN;
+  if (!PQgetisnull(rows, row, column)) memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
 const unsigned char *faro_postgres_bytes(const PGresult *rows, int row, int column, size_t *length) {
@@ -177,6 +192,8 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
   return status;
 }
 
+void faro_postgres_leave(faro_postgres *p) { drop(p); }
+
 void faro_postgres_close(faro_postgres *p) {
   if (!p) return;
   PQfinish(p->connection);
@@ -230,10 +247,16 @@ static unsigned char *make(parameters *all, size_t length) {
   return bytes;
 }
 
-static void add_number(parameters *all, int64_t number) {
+static void add_number(parameters *all, Oid type, uint64_t bits) {
   unsigned char *bytes = make(all, 8);
-  if (bytes) put64(bytes, (uint64_t)number);
-  add(all, INT8, bytes, 8);
+  if (bytes) put64(bytes, bits);
+  add(all, type, bytes, 8);
+}
+
+static void add_real(parameters *all, double value) {
+  uint64_t bits = 0;
+  memcpy(&bits, &value, sizeof bits);
+  add_number(all, FLOAT8, bits);
 }
 
 /* An array with one dimension: its head, then length and bytes of each. `numbers` or `bytes`. */
@@ -260,7 +283,8 @@ static void add_array(parameters *all, const int64_t *numbers, const unsigned ch
 
 static void collect(parameters *all, const char *format, va_list args) {
   for (; *format && all->count < PARAMETERS; format++) {
-    if (*format == 'i') add_number(all, va_arg(args, int64_t));
+    if (*format == 'i') add_number(all, INT8, (uint64_t)va_arg(args, int64_t));
+    else if (*format == 'r') add_real(all, va_arg(args, double));
     else if (*format == 't') {
       const char *text = va_arg(args, const char *);
       add(all, TEXT, text, strlen(text));
@@ -278,8 +302,8 @@ static void collect(parameters *all, const char *format, va_list args) {
   }
 }
 
-static faro_status ask(faro_postgres *p, PGresult **rows, faro_error *error, const char *sql,
-                       const char *format, va_list args) {
+faro_status faro_postgres_ask_with(faro_postgres *p, PGresult **rows, faro_error *error, const char *sql,
+                                   const char *format, va_list args) {
   parameters all = {0};
   p->collided = false;
   if (!p->connection) return faro_fail(error, FARO_SYSTEM, "PostgreSQL is not connected");
@@ -301,7 +325,7 @@ faro_status faro_postgres_ask(faro_postgres *p, PGresult **rows, faro_error *err
                               const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const faro_status status = ask(p, rows, error, sql, format, args);
+  const faro_status status = faro_postgres_ask_with(p, rows, error, sql, format, args);
   va_end(args);
   return status;
 }
@@ -309,7 +333,7 @@ faro_status faro_postgres_ask(faro_postgres *p, PGresult **rows, faro_error *err
 faro_status faro_postgres_do(faro_postgres *p, faro_error *error, const char *sql, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  const faro_status status = ask(p, NULL, error, sql, format, args);
+  const faro_status status = faro_postgres_ask_with(p, NULL, error, sql, format, args);
   va_end(args);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include <faro/base.h>
 #include <libpq-fe.h>
+#include <stdarg.h>
 
 typedef struct faro_postgres faro_postgres;
 
@@ -16,6 +17,8 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
                                faro_error *error) FARO_WARN_UNUSED;
 void faro_postgres_close(faro_postgres *postgres); /* NULL is allowed */
 
+/* Ends the connection, and all that its session held; faro_postgres_ready makes another one. */
+void faro_postgres_leave(faro_postgres *postgres);
 /* Connects again if the connection was lost; *fresh: it was, and what the session held is gone. */
 faro_status faro_postgres_ready(faro_postgres *postgres, bool *fresh, faro_error *error) FARO_WARN_UNUSED;
 
@@ -28,17 +31,20 @@ void faro_postgres_rollback(faro_postgres *postgres); /* if a transaction is ope
 /* Whether the last failure may go away if the transaction is run again at once. */
 bool faro_postgres_collided(const faro_postgres *postgres);
 
-/* Runs a statement with parameters $1, $2 ... Formats: i int64_t, t const char *, b const void *
- * and size_t; arrays: I const int64_t * and size_t count, B const void *, size_t bytes of each,
- * size_t count. Give *rows to PQclear if it is not NULL. */
+/* Runs a statement with parameters $1, $2 ... Formats: i int64_t, r double, t const char *, b const
+ * void * and size_t (NULL if that is); arrays: I const int64_t * and size_t count, B const void *,
+ * size_t bytes of each, size_t count. Give *rows to PQclear if it is not NULL. */
 faro_status faro_postgres_ask(faro_postgres *postgres, PGresult **rows, faro_error *error, const char *sql,
                               const char *format, ...) FARO_WARN_UNUSED;
+faro_status faro_postgres_ask_with(faro_postgres *postgres, PGresult **rows, faro_error *error,
+                                   const char *sql, const char *format, va_list args) FARO_WARN_UNUSED;
 /* The same for a statement without rows. */
 faro_status faro_postgres_do(faro_postgres *postgres, faro_error *error, const char *sql, const char *format,
                              ...) FARO_WARN_UNUSED;
 
-/* A number, and bytes, in an answer. */
+/* A number, a real number (NULL: NAN), and bytes, in an answer. */
 int64_t faro_postgres_number(const PGresult *rows, int row, int column);
+double faro_postgres_real(const PGresult *rows, int row, int column);
 const unsigned char *faro_postgres_bytes(const PGresult *rows, int row, int column, size_t *length);
 
 #endif

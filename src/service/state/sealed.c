@@ -77,12 +77,26 @@ static const unsigned char *find(const faro_box_pair *pair, const unsigned char 
   return NULL;
 }
 
+/* How many keepers there are; 0: these are no sealed bytes. */
+static size_t keepers_of(const unsigned char *sealed, size_t size) {
+  const size_t count = size >= HEAD ? faro_load32(sealed) : 0;
+  return count <= FARO_KEEPERS_MAX && size >= HEAD + count * WRAP + NONCE + TAG ? count : 0;
+}
+
+size_t faro_sealed_length(const unsigned char *sealed, size_t size) {
+  const size_t count = keepers_of(sealed, size);
+  return count > 0 ? size - HEAD - count * WRAP - NONCE - TAG : 0;
+}
+
+bool faro_sealed_is_for(const faro_box_pair *pair, const unsigned char *sealed, size_t size) {
+  return find(pair, sealed, keepers_of(sealed, size)) != NULL;
+}
+
 faro_sealed_result faro_sealed_open(const faro_sealed_as *as, const faro_box_pair *pair,
                                     const unsigned char *sealed, size_t size, void *bytes, size_t length) {
   unsigned char key[KEY], label[LABEL];
-  const size_t count = size >= HEAD ? faro_load32(sealed) : 0;
-  if (count == 0 || count > FARO_KEEPERS_MAX || size != HEAD + count * WRAP + NONCE + length + TAG)
-    return FARO_SEALED_FORGED;
+  const size_t count = keepers_of(sealed, size);
+  if (count == 0 || length != faro_sealed_length(sealed, size)) return FARO_SEALED_FORGED;
   const unsigned char *nonce = sealed + HEAD + count * WRAP;
   const unsigned char *wrapped = find(pair, sealed, count);
   if (!wrapped) return FARO_SEALED_FOREIGN;

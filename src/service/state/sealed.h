@@ -39,6 +39,9 @@ typedef enum faro_sealed_result {
   FARO_SEALED_FORGED   /* not what was sealed */
 } faro_sealed_result;
 
+/* How many bytes were sealed; 0: that cannot be. And whether they were sealed to this key. */
+size_t faro_sealed_length(const unsigned char *sealed, size_t size);
+bool faro_sealed_is_for(const faro_box_pair *pair, const unsigned char *sealed, size_t size);
 /* Opens exactly `length` bytes. */
 faro_sealed_result faro_sealed_open(const faro_sealed_as *as, const faro_box_pair *pair,
                                     const unsigned char *sealed, size_t size, void *bytes,

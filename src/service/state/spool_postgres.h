@@ -36,8 +36,7 @@
 
 #include <stdatomic.h>
 
-#include "service/state/batch_keys.h"
-#include "service/state/postgres.h"
+#include "service/state/keepers.h"
 #include "service/state/spool_inner.h"
 
 enum { PLACES = 16 };

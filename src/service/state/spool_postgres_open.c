@@ -16,8 +16,7 @@ static const char SCHEMA[] =
     "CREATE TABLE clients(hash BYTEA PRIMARY KEY, used BIGINT NOT NULL, sequence BIGINT NOT NULL,"
     " batch BIGINT NOT NULL, here BIGINT NOT NULL, was BIGINT NOT NULL) WITH (fillfactor = 70);"
     "CREATE TABLE room(batch BIGINT, place BIGINT, free BIGINT NOT NULL CHECK (free >= 0),"
-    " PRIMARY KEY (batch, place)) WITH (fillfactor = 50);"
-    "CREATE TABLE keepers(batch BIGINT, key BYTEA, PRIMARY KEY (batch, key));"
+    " PRIMARY KEY (batch, place)) WITH (fillfactor = 50);" FARO_KEEPERS_TABLE
     "CREATE TABLE groups(batch BIGINT, id BIGINT, reports BIGINT NOT NULL, body BYTEA NOT NULL,"
     " PRIMARY KEY (batch, id));"
     "CREATE TABLE outbox(number BIGINT PRIMARY KEY, count BIGINT NOT NULL, body BYTEA NOT NULL)";
@@ -100,6 +99,8 @@ static faro_status may_be_shared(const faro_spool *s, faro_error *error) {
   return FARO_OK;
 }
 
+/* An analyzer that collects itself may be replaced while it hangs, and must not keep the lock of
+ * the one that hands over: the server ends a session that is silent. */
 static faro_status open_postgres(faro_spool *s, const faro_spool_params *params, faro_error *error) {
   char schema[64], set_up[128];
   spool_postgres *p = calloc(1, sizeof *p);
@@ -111,7 +112,8 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   memcpy(p->seal.campaign, s->campaign->digest, sizeof p->seal.campaign);
   p->seal.shuffler = s->shuffler;
   name_schema(s, schema);
-  snprintf(set_up, sizeof set_up, "SET search_path = %s", schema);
+  snprintf(set_up, sizeof set_up, "SET search_path = %s%s", schema,
+           faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? "; SET idle_session_timeout = '15s'" : "");
   faro_status status = may_be_shared(s, error);
   if (status == FARO_OK)
     status = faro_batch_keys_open(&p->keys, &s->database, params->path, s->campaign, s->shuffler, error);
@@ -189,29 +191,6 @@ faro_status faro_spool_pg_make_room(faro_spool *s, faro_error *error) {
       "iI", (int64_t)s->now.number, free_places, (size_t)PLACES);
 }
 
-static faro_status too_many(uint64_t batch, faro_error *error) {
-  return faro_fail(
-      error, FARO_SYSTEM,
-      "more than %d front-ends have keys of batch %llu: start fewer of them, and none with a new "
-      "file of keys",
-      FARO_KEEPERS_MAX, (unsigned long long)batch);
-}
-
-/* One front-end too many must not stop the others. */
-static faro_status publish(faro_spool *s, uint64_t batch, faro_error *error) {
-  const faro_box_pair *pair = faro_batch_keys_find(s->postgres->keys, batch);
-  PGresult *rows = NULL;
-  const faro_status status = faro_postgres_ask(
-      s->postgres->link, &rows, error,
-      "INSERT INTO keepers SELECT $1, $2 WHERE (SELECT count(*) FROM keepers WHERE batch = $1 AND key <> $2) "
-      "< $3 ON CONFLICT (batch, key) DO UPDATE SET key = excluded.key RETURNING batch",
-      "ibi", (int64_t)batch, (const void *)pair->public_key, (size_t)FARO_PAIR_BYTES,
-      (int64_t)FARO_KEEPERS_MAX);
-  const bool there = status == FARO_OK && PQntuples(rows) == 1;
-  PQclear(rows);
-  return status == FARO_OK && !there ? too_many(batch, error) : status;
-}
-
 /* The key is on our disk before anything can be sealed to it. One that was made before a crash may
  * not have been published: so all are, at the start. */
 faro_status faro_spool_pg_keys(faro_spool *s, faro_error *error) {
@@ -228,7 +207,7 @@ faro_status faro_spool_pg_keys(faro_spool *s, faro_error *error) {
     const bool there = faro_batch_keys_find(p->keys, batch) && batch < p->published;
     if (there) continue;
     status = faro_batch_keys_make(p->keys, batch, error);
-    if (status == FARO_OK) status = publish(s, batch, error);
+    if (status == FARO_OK) status = faro_keepers_publish(p->link, p->keys, batch, error);
     if (status == FARO_OK) p->published = batch + 1;
   }
   return status;
@@ -242,40 +221,16 @@ faro_sealed_as faro_spool_pg_as(const faro_spool *s, uint64_t batch, uint64_t co
   return as;
 }
 
-/* The keys of a batch, ours among them: without it, this front-end could not open what it seals. */
-static faro_status read_keepers(faro_spool *s, uint64_t batch, unsigned char *keepers, size_t *count,
-                                faro_error *error) {
-  PGresult *rows = NULL;
-  const faro_box_pair *own = faro_batch_keys_find(s->postgres->keys, batch);
-  faro_status status =
-      own ? faro_postgres_ask(s->postgres->link, &rows, error, "SELECT key FROM keepers WHERE batch = $1",
-                              "i", (int64_t)batch)
-          : faro_fail(error, FARO_SYSTEM, "there is no key of batch %llu", (unsigned long long)batch);
-  if (status == FARO_OK) memcpy(keepers, own->public_key, FARO_PAIR_BYTES);
-  *count = 1;
-  for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
-    size_t each = 0;
-    const unsigned char *key = faro_postgres_bytes(rows, i, 0, &each);
-    if (each != FARO_PAIR_BYTES || memcmp(key, own->public_key, each) == 0) continue;
-    if (*count == FARO_KEEPERS_MAX) status = too_many(batch, error);
-    else memcpy(keepers + (*count)++ * FARO_PAIR_BYTES, key, each);
-  }
-  PQclear(rows);
-  return status;
-}
-
 faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const void *bytes, size_t length,
                                unsigned char **sealed, size_t *size, faro_error *error) {
-  unsigned char keepers[FARO_KEEPERS_MAX * FARO_PAIR_BYTES];
-  size_t count = 0;
-  const faro_status status = read_keepers(s, as->batch, keepers, &count, error);
-  return status == FARO_OK ? faro_sealed_write(as, keepers, count, bytes, length, sealed, size, error)
-                           : status;
+  return faro_keepers_seal(s->postgres->link, s->postgres->keys, as, bytes, length, sealed, size, error);
 }
 
 static faro_status probe(faro_spool *s, faro_error *error) {
   faro_status status = faro_database_present(s->database, error);
   if (status == FARO_OK) status = faro_spool_pg_ready(s, error);
+  if (status == FARO_OK) status = faro_spool_pg_look(s, error);
+  if (status == FARO_OK) status = faro_spool_pg_keys(s, error); /* a standby does nothing else */
   if (status == FARO_OK)
     status = faro_postgres_run(s->postgres->link, "UPDATE meta SET version = version", error);
   return status;
