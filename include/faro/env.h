@@ -229,6 +229,9 @@ FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, 
                               double *average);
 /* FARO_ENV_STREAM only: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
+/* The numbers of the next `count` users, which are 0 or 1, as bits: user i's is bit i % 64 of word
+ * i / 64, counted from the lowest. Without a stream they are 0. */
+FARO_API void faro_env_bits(faro_env *env, uint64_t count, uint64_t *bits);
 /* The order of the greatest error that no private sum of this stream can avoid, without its unknown
  * constant; 0: none is known. */
 FARO_API double faro_env_least_error(const faro_env *env);

@@ -374,7 +374,9 @@ static void absorb(faro_release *r, const double *z, uint64_t users) {
     round_all(r, z, s->count, true);
     return;
   }
-  for (size_t i = 0; i < r->contribution.length; i++) {
+  for (size_t i = 0; r->contribution.binary && i < r->contribution.length; i++)
+    s->count[i] += z[i] > 0 ? users * s->grid : 0; /* they are on the grid */
+  for (size_t i = 0; !r->contribution.binary && i < r->contribution.length; i++) {
     const double steps = fmin(fmax(0, (z[i] + s->entry) / s->step), (double)s->grid);
     s->count[i] += (uint64_t)(steps * (double)users + faro_sim_uniform(r->source.sim));
   }
@@ -581,6 +583,8 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_bits = {
     .size = sizeof(faro_bits),
+    .adds = true,
+    .many = faro_bits_many,
     .grounds = grounds,
     .exact = true,
     .init = init,
