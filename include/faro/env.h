@@ -193,8 +193,21 @@ FARO_API double faro_env_play(faro_env *env, size_t arm, double *x);
 /* The same for `users` users who play the arm on the same features: what their rewards are in the
  * mean, with the variance of such a mean. Passes on as many rounds. */
 FARO_API double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x);
+/* What people got who played one arm, one after another. */
+typedef struct faro_env_rewards {
+  double sum;
+  uint64_t high, low; /* how many got the greatest and the least reward; 0, 0: there are others too */
+} faro_env_rewards;
+/* Whether arms stay for the whole instance, so that rounds can be played together. */
+FARO_API bool faro_env_stays(const faro_env *env);
+/* For arms that stay: plays an arm `times` times in a row, at most to the end of the horizon. The
+ * rewards are those that as many calls of faro_env_play would give, from the same random numbers,
+ * but rewards of two values are only counted: 2 ns each. */
+FARO_API faro_env_rewards faro_env_play_times(faro_env *env, size_t arm, uint64_t times, double *x);
 /* The reward of an arm, without a new round; for arms that stay. */
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
+/* The same `times` times. */
+FARO_API faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
 /* Whether the arm can be played in this round. Always, except where rows are logged: there only the
  * logged action has a reward. False: the row was passed over, and another round is ready. */

@@ -279,6 +279,24 @@ double faro_env_pull(faro_env *env, size_t arm) {
   return env->rules->pull ? env->rules->pull(env, arm) : draw_reward(env, arm);
 }
 
+/* Rewards of two values are drawn around the mean by faro_linear_reward. */
+static faro_env_rewards draw_rewards(faro_env *env, size_t arm, uint64_t times,
+                                     double (*one)(faro_env *, size_t arm)) {
+  faro_env_rewards rewards = {0};
+  if (!one && faro_linear_counts(env)) {
+    rewards.high = faro_linear_count(env, mean_of(env, arm), times);
+    rewards.low = times - rewards.high;
+    rewards.sum = (double)rewards.high + env->low * (double)rewards.low;
+    return rewards;
+  }
+  for (uint64_t i = 0; i < times; i++) rewards.sum += one ? one(env, arm) : draw_reward(env, arm);
+  return rewards;
+}
+
+faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times) {
+  return draw_rewards(env, arm, times, env->rules->pull ? env->rules->pull : env->rules->reward);
+}
+
 size_t faro_env_best(const faro_env *env) {
   size_t best = 0;
   for (size_t a = 1; a < env->arms.count; a++)
@@ -288,8 +306,25 @@ size_t faro_env_best(const faro_env *env) {
 
 double faro_env_play(faro_env *env, size_t arm, double *x) { return faro_env_play_alike(env, arm, 1, x); }
 
-double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x) {
+static void copy_features(const faro_env *env, size_t arm, double *x) {
   for (size_t i = 0; i < env->arms.dimension; i++) x[i] = env->arms.x[i * env->arms.stride + arm];
+}
+
+bool faro_env_stays(const faro_env *env) {
+  return !env->rules->next && !has(env, FARO_ENV_STREAM) && !has(env, FARO_ENV_ROWS);
+}
+
+faro_env_rewards faro_env_play_times(faro_env *env, size_t arm, uint64_t times, double *x) {
+  copy_features(env, arm, x);
+  const faro_env_rewards rewards = draw_rewards(env, arm, times, env->rules->reward);
+  for (uint64_t i = 1; i < times && env->params.population > 0; i++) call_user(env);
+  env->round += times;
+  if (times > 0) call_user(env);
+  return rewards;
+}
+
+double faro_env_play_alike(faro_env *env, size_t arm, uint64_t users, double *x) {
+  copy_features(env, arm, x);
   const double mean = mean_of(env, arm);
   const double one = has(env, FARO_ENV_ROWS) ? mean : draw_reward(env, arm);
   const double reward = users == 1 ? one : mean + (one - mean) / sqrt((double)users);

@@ -159,10 +159,21 @@ static double count_of(double u, double mean, double most) {
   return count;
 }
 
+bool faro_linear_counts(const faro_env *env) {
+  return env->rules->about.link != FARO_LINK_POISSON && env->params.reward == FARO_REWARD_BERNOULLI;
+}
+
+/* The probability of a reward of 1, where the others are `low`. */
+static double chance_of(const faro_env *env, double mean) { return (mean - env->low) / (1 - env->low); }
+
+uint64_t faro_linear_count(faro_env *env, double mean, uint64_t times) {
+  return faro_sim_count(&env->reward, times, chance_of(env, mean));
+}
+
 double faro_linear_reward(faro_env *env, double mean) {
+  if (faro_linear_counts(env)) return faro_sim_bernoulli(&env->reward, chance_of(env, mean)) ? 1 : env->low;
   const double u = faro_sim_uniform(&env->reward);
-  if (env->rules->about.link == FARO_LINK_POISSON) return count_of(u, mean, env->high);
   const double low = env->low;
-  if (env->params.reward == FARO_REWARD_BERNOULLI) return u < (mean - low) / (1 - low) ? 1 : low;
+  if (env->rules->about.link == FARO_LINK_POISSON) return count_of(u, mean, env->high);
   return mean + (2 * u - 1) * fmin(mean - low, 1 - mean);
 }

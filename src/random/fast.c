@@ -24,6 +24,21 @@ static double uniform_positive(faro_sim_rng *sim) { return positive(&sim->rng); 
 
 bool faro_sim_bernoulli(faro_sim_rng *sim, double p) { return faro_sim_uniform(sim) < p; }
 
+/* k 2^-53 < p if and only if k < ceil(p 2^53), and both products are exact. */
+uint64_t faro_sim_count(faro_sim_rng *sim, uint64_t n, double p) {
+  const uint64_t bound = p > 0 ? (uint64_t)ceil(fmin(p, 1) * 0x1p53) : 0;
+  faro_rng *rng = &sim->rng;
+  uint64_t count = 0;
+  while (n > 0) {
+    if (rng->left == 0) faro_rng_refill(rng);
+    const uint32_t ready = n < rng->left ? (uint32_t)n : rng->left;
+    rng->left -= ready;
+    n -= ready;
+    for (uint32_t i = 0; i < ready; i++) count += rng->word[rng->left + i] >> 11 < bound;
+  }
+  return count;
+}
+
 /* Ziggurat. Layer i spans |x| < edge[i]; layer 0 is the base strip with the tail beyond `TAIL`. The
  * candidate for a signed 53-bit j is wide[i] * j, accepted at once if |j| < inside[i]. */
 enum { LAYERS = 256 };

@@ -94,6 +94,26 @@ static void test_bernoulli__has_its_probability(void **state) {
   }
 }
 
+/* The words of single draws, at any place of the buffer. The words next to the bound, which chance
+ * never brings, are put there by hand. */
+static void test_count__is_that_of_single_draws(void **state) {
+  (void)state;
+  static const double p[] = {0,           1e-300, 0x1p-53, 0.1,  0.5, 0.7310585786300049,
+                             1 - 0x1p-53, 1,      1.5,     -0.5, NAN};
+  faro_sim_rng one = open_stream(11);
+  faro_sim_rng other = one;
+  for (uint64_t n = 0; n < 300; n++)
+    for (size_t k = 0; k < sizeof p / sizeof *p; k++) {
+      const uint64_t bound = p[k] > 0 && p[k] < 1 ? (uint64_t)(p[k] * 0x1p53) : 0;
+      for (uint64_t i = 0; i < 3 && i < one.rng.left; i++)
+        one.rng.word[i] = other.rng.word[i] = (bound + i - (bound > 0)) << 11;
+      uint64_t hits = 0;
+      for (uint64_t i = 0; i < n; i++) hits += faro_sim_bernoulli(&one, p[k]);
+      assert_int_equal(faro_sim_count(&other, n, p[k]), hits);
+    }
+  assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
+}
+
 static void test_below__is_uniform_also_where_modulo_is_not(void **state) {
   (void)state;
   faro_sim_rng sim = open_stream(4);
@@ -396,6 +416,7 @@ int main(void) {
       cmocka_unit_test(test_normal__fits_the_distribution),
       cmocka_unit_test(test_normal__fits_beyond_the_last_layer_on_both_sides),
       cmocka_unit_test(test_bernoulli__has_its_probability),
+      cmocka_unit_test(test_count__is_that_of_single_draws),
       cmocka_unit_test(test_below__is_uniform_also_where_modulo_is_not),
       cmocka_unit_test(test_exact_bernoulli__has_its_rational_probability),
       cmocka_unit_test(test_counted_bits__are_binomial),

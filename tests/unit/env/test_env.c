@@ -324,6 +324,70 @@ static void test_rewards__of_pulls_are_those_of_plays(void **state) {
   }
 }
 
+/* Rounds that are played together leave everything as single ones do: rewards, people, the next
+ * round. */
+static void test_rewards__drawn_at_once_are_those_of_single_rounds(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"linear-fixed", "linear-population", "linear-known"};
+  static const uint64_t times[] = {1, 3, 64, 0, 200, 1000, 63, 2};
+  for (size_t k = 0; k < 3; k++)
+    for (int reward = 0; reward < 2; reward++) {
+      const faro_env_params p = {.dimension = 3,
+                                 .arms = 4,
+                                 .horizon = 10000,
+                                 .reward = (faro_reward)reward,
+                                 .draw = FARO_DRAW_SPHERE,
+                                 .population = reward == 0 ? 0 : 100};
+      faro_env *single = NULL;
+      faro_env *together = NULL;
+      assert_ok(faro_env_create(&single, faro_env_find(kinds[k]), &p, error));
+      assert_ok(faro_env_create(&together, faro_env_find(kinds[k]), &p, error));
+      faro_env_begin(single, 5, 1);
+      faro_env_begin(together, 5, 1);
+      assert_true(faro_env_stays(together));
+      for (size_t i = 0; i < 16; i++) {
+        const size_t arm = i % faro_env_arms(single)->count;
+        const uint64_t n = times[i / 2];
+        const bool pulls = i % 2;
+        double x[2][3] = {{0}};
+        double sum = 0;
+        uint64_t high = 0;
+        uint64_t low = 0;
+        for (uint64_t t = 0; t < n; t++) {
+          const double one = pulls ? faro_env_pull(single, arm) : faro_env_play(single, arm, x[0]);
+          sum += one;
+          high += one == 1;
+          low += one == -1;
+        }
+        const faro_env_rewards got =
+            pulls ? faro_env_pull_times(together, arm, n) : faro_env_play_times(together, arm, n, x[1]);
+        assert_true(got.sum == sum);
+        if (got.high + got.low > 0) assert_true(got.high == high && got.low == low);
+        assert_int_equal(got.high + got.low, reward == 0 && !(pulls && k > 0) ? n : 0);
+        if (n > 0) assert_memory_equal(x[0], x[1], sizeof x[0]);
+        assert_true(faro_env_user(single) == faro_env_user(together));
+        assert_true(single->round == together->round);
+      }
+      faro_env_destroy(single);
+      faro_env_destroy(together);
+    }
+}
+
+static void test_stays__is_said_of_arms_that_stay(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    bool stays;
+  } kinds[] = {{"linear-fixed", true},      {"linear-iid", false},   {"linear-adversarial", false},
+               {"linear-population", true}, {"glm-logistic", false}, {"bits-random", false}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    const bool glm = strncmp(kinds[k].name, "glm", 3) == 0;
+    faro_env *env = make(kinds[k].name, 3, 4, 100, glm ? FARO_DRAW_BALL : FARO_DRAW_APPENDED);
+    assert_true(faro_env_stays(env) == kinds[k].stays);
+    faro_env_destroy(env);
+  }
+}
+
 /* An average is normal: the arm's mean, with variance spread^2 |x|^2 + 1/pulls. A client's arms x
  * and y share its parameter, which gives a covariance of spread^2 <x, y>. */
 static void test_population__clients_have_the_means_and_variances_they_should(void **state) {
@@ -687,6 +751,8 @@ int main(void) {
       cmocka_unit_test(test_events__come_at_the_rate_of_their_time),
       cmocka_unit_test(test_draws__sphere_and_ball_are_uniform),
       cmocka_unit_test(test_rewards__of_pulls_are_those_of_plays),
+      cmocka_unit_test(test_rewards__drawn_at_once_are_those_of_single_rounds),
+      cmocka_unit_test(test_stays__is_said_of_arms_that_stay),
       cmocka_unit_test(test_population__clients_have_the_means_and_variances_they_should),
       cmocka_unit_test(test_axes__arms_are_unit_vectors_with_means_of_their_own),
       cmocka_unit_test(test_population__a_round_of_a_client_has_the_mean_of_the_arm),
