@@ -297,6 +297,10 @@ faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times) 
   return draw_rewards(env, arm, times, env->rules->pull ? env->rules->pull : env->rules->reward);
 }
 
+bool faro_env_counts(const faro_env *env) {
+  return !env->rules->pull && !env->rules->reward && faro_linear_counts(env);
+}
+
 size_t faro_env_best(const faro_env *env) {
   size_t best = 0;
   for (size_t a = 1; a < env->arms.count; a++)

@@ -367,6 +367,22 @@ static void round_all(const faro_release *r, const double *z, uint64_t *ones, bo
   }
 }
 
+/* Numbers that are ends of the grid are not rounded: the words are passed over that one user after
+ * another would take. False if some are not. */
+static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
+  const faro_bits *s = faro_bits_in(r);
+  const double scale = 0x1p32 / s->step;
+  const double most = 0x1p32 * (double)s->grid;
+  const size_t length = r->contribution.length;
+  for (size_t i = 0; !r->contribution.binary && i < length; i++) {
+    const uint64_t fixed = fixed_point(z[i], s->entry, scale, most);
+    if (fixed != 0 && fixed != s->grid << 32) return false;
+  }
+  for (size_t i = 0; i < length; i++) s->count[i] += z[i] > 0 ? users * s->grid : 0;
+  if (!r->contribution.binary) faro_sim_skip(r->source.sim, users * ((length + 1) / 2));
+  return true;
+}
+
 /* The sum of many equal numbers is rounded once. */
 static void absorb(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
@@ -374,9 +390,8 @@ static void absorb(faro_release *r, const double *z, uint64_t users) {
     round_all(r, z, s->count, true);
     return;
   }
-  for (size_t i = 0; r->contribution.binary && i < r->contribution.length; i++)
-    s->count[i] += z[i] > 0 ? users * s->grid : 0; /* they are on the grid */
-  for (size_t i = 0; !r->contribution.binary && i < r->contribution.length; i++) {
+  if (absorb_ends(r, z, users)) return;
+  for (size_t i = 0; i < r->contribution.length; i++) {
     const double steps = fmin(fmax(0, (z[i] + s->entry) / s->step), (double)s->grid);
     s->count[i] += (uint64_t)(steps * (double)users + faro_sim_uniform(r->source.sim));
   }

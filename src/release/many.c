@@ -10,11 +10,26 @@
 static const double ONE = 0.5;
 static const double ZERO = -0.5;
 
+bool faro_release_adds(const faro_release *release) { return release->kind->mechanism->adds; }
+
+static void absorb_alike(faro_release *r, const double *x, uint64_t users) {
+  const uint64_t missing = faro_release_missing(r);
+  if (users == 0 || missing == 0) return;
+  if (faro_release_adds(r) && !r->deployed) (void)faro_release_absorb_alike(r, x, 0, users);
+  else
+    for (uint64_t u = 0; u < users && u < missing; u++) (void)faro_release_absorb(r, x, 0);
+}
+
+void faro_release_absorb_ends(faro_release *release, uint64_t high, uint64_t low) {
+  const bool last = high < faro_release_missing(release);
+  absorb_alike(release, &ONE, high);
+  if (last) absorb_alike(release, &ZERO, low);
+}
+
 void faro_release_absorb_bits(faro_release *release, const uint64_t *bits, uint64_t from, uint64_t users) {
-  if (release->kind->mechanism->adds) {
+  if (faro_release_adds(release)) {
     const uint64_t ones = faro_ones(bits, from, users);
-    (void)faro_release_absorb_alike(release, &ONE, 0, ones);
-    (void)faro_release_absorb_alike(release, &ZERO, 0, users - ones);
+    faro_release_absorb_ends(release, ones, users - ones);
     return;
   }
   for (uint64_t i = from; i < from + users; i++)

@@ -37,7 +37,7 @@ struct faro_mechanism {
   size_t size; /* bytes of the state, whose first member is a faro_release */
   bool exact;  /* computes in whole numbers, so that it can be deployed and saved */
   bool alone;  /* computes in whole numbers where one process plays all parties; cannot be saved */
-  bool adds;   /* adds users up, each of whom brings 1/2 or -1/2, so that their order does not matter */
+  bool adds;   /* adds numbers up exactly if they are 1/2 or -1/2, so that their order does not matter */
 
   /* Required. Makes room for the state and sets the size of messages. Calibration follows. */
   faro_status (*init)(faro_release *, faro_error *);
