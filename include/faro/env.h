@@ -208,6 +208,8 @@ FARO_API faro_env_rewards faro_env_play_times(faro_env *env, size_t arm, uint64_
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
 /* The same `times` times. */
 FARO_API faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times);
+/* Whether these rewards have two values, the greatest and the least, which are then counted. */
+FARO_API bool faro_env_counts(const faro_env *env);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
 /* Whether the arm can be played in this round. Always, except where rows are logged: there only the
  * logged action has a reward. False: the row was passed over, and another round is ready. */
@@ -242,6 +244,9 @@ FARO_API void faro_env_client(faro_env *env, size_t support, const size_t *arm, 
                               double *average);
 /* FARO_ENV_STREAM only: the next user's number, in [0, 1]. */
 FARO_API double faro_env_value(faro_env *env);
+/* The numbers of the next `count` users, which are 0 or 1, as bits: user i's is bit i % 64 of word
+ * i / 64, counted from the lowest. Without a stream they are 0. */
+FARO_API void faro_env_bits(faro_env *env, uint64_t count, uint64_t *bits);
 /* The order of the greatest error that no private sum of this stream can avoid, without its unknown
  * constant; 0: none is known. */
 FARO_API double faro_env_least_error(const faro_env *env);

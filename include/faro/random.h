@@ -102,6 +102,8 @@ FARO_API double faro_draw_normal(faro_rng *rng);  /* N(0, 1) */
 FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^-53 */
 FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */
 FARO_API bool faro_sim_bernoulli(faro_sim_rng *sim, double p);
+/* Passes over n words, however many. */
+FARO_API void faro_sim_skip(faro_sim_rng *sim, uint64_t n);
 /* How many of the next n calls of faro_sim_bernoulli would be true, from the same words. */
 FARO_API uint64_t faro_sim_count(faro_sim_rng *sim, uint64_t n, double p);
 

@@ -13,11 +13,12 @@
  * smallest batches are about as long. */
 #include <math.h>
 
+#include "base/bits.h"
 #include "env/kind.h"
 
 typedef struct bits {
   faro_env env;
-  uint64_t word; /* fair bits drawn in advance: the lowest `left` bits */
+  uint64_t word; /* fair bits drawn in advance: the lowest `left` bits; zeros above */
   unsigned left;
   uint64_t repeats; /* bits-hard only: length of every second run */
   uint64_t run;     /* users left in this run */
@@ -27,20 +28,31 @@ typedef struct bits {
 
 static bits *bits_of(faro_env *env) { return (bits *)(void *)env; }
 
-/* Draws 64 bits at a time: a user costs a shift. */
-static inline bool fair_bit(bits *b) {
-  if (b->left == 0) {
-    b->word = faro_rng_next(&b->env.context.rng);
-    b->left = 64;
+/* The next 1 to 64 fair bits. They are drawn 64 at a time. */
+static inline uint64_t fair_bits(bits *b, unsigned count) {
+  uint64_t out = b->word;
+  if (b->left >= count) {
+    b->word = count < 64 ? b->word >> count : 0;
+    b->left -= count;
+    return faro_low_bits(out, count);
   }
-  const bool bit = b->word & 1;
-  b->word >>= 1;
-  b->left--;
-  return bit;
+  const uint64_t fresh = faro_rng_next(&b->env.context.rng);
+  const unsigned used = count - b->left;
+  out |= fresh << b->left;
+  b->word = used < 64 ? fresh >> used : 0;
+  b->left = 64 - used;
+  return faro_low_bits(out, count);
 }
 
-static void begin_random(faro_env *env) { bits_of(env)->left = 0; }
-static double next_random(faro_env *env) { return fair_bit(bits_of(env)); }
+static void begin_random(faro_env *env) {
+  bits_of(env)->left = 0;
+  bits_of(env)->word = 0;
+}
+
+static void next_random(faro_env *env, uint64_t count, uint64_t *out) {
+  for (; count > 64; count -= 64) *out++ = fair_bits(bits_of(env), 64);
+  if (count > 0) *out = fair_bits(bits_of(env), (unsigned)count);
+}
 
 static double shufflers_of(const faro_env_params *p) {
   if (p->shufflers > 0) return (double)p->shufflers;
@@ -60,21 +72,37 @@ static uint64_t repeats_of(const faro_env_params *p) {
 
 static void begin_hard(faro_env *env) {
   bits *b = bits_of(env);
-  b->left = 0;
+  begin_random(env);
   b->run = 0;
   b->repeats = repeats_of(&env->params);
   b->repeated = true;
 }
 
-static double next_hard(faro_env *env) {
-  bits *b = bits_of(env);
-  if (b->run == 0) {
-    b->repeated = !b->repeated;
-    b->run = b->repeated ? b->repeats : 1;
-    b->bit = fair_bit(b);
+/* The next 1 to 64 bits, run by run. */
+static uint64_t hard_bits(bits *b, unsigned count) {
+  uint64_t out = 0;
+  for (unsigned at = 0; at < count;) {
+    if (b->run == 0) {
+      b->repeated = !b->repeated;
+      b->run = b->repeated ? b->repeats : 1;
+      b->bit = fair_bits(b, 1);
+    }
+    const unsigned here = b->run < count - at ? (unsigned)b->run : count - at;
+    if (b->bit) out |= faro_low_bits(UINT64_MAX, here) << at;
+    b->run -= here;
+    at += here;
   }
-  b->run--;
-  return b->bit;
+  return out;
+}
+
+static void next_hard(faro_env *env, uint64_t count, uint64_t *out) {
+  bits *b = bits_of(env);
+  if (b->repeats == 1) {
+    next_random(env, count, out);
+    return;
+  }
+  for (; count > 64; count -= 64) *out++ = hard_bits(b, 64);
+  if (count > 0) *out = hard_bits(b, (unsigned)count);
 }
 
 const faro_env_rules faro_env_bits_random = {
@@ -83,7 +111,7 @@ const faro_env_rules faro_env_bits_random = {
               .traits = FARO_ENV_STREAM},
     .size = sizeof(bits),
     .begin = begin_random,
-    .value = next_random,
+    .bits = next_random,
 };
 
 static const char *const automatic[] = {"auto", NULL};
@@ -103,6 +131,6 @@ const faro_env_rules faro_env_bits_hard = {
          .settings_size = sizeof(faro_env_settings)},
     .size = sizeof(bits),
     .begin = begin_hard,
-    .value = next_hard,
+    .bits = next_hard,
     .least_error = theorem_repeats,
 };

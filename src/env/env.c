@@ -240,7 +240,17 @@ double faro_env_least_error(const faro_env *env) {
   return env->rules->least_error ? env->rules->least_error(&env->params) : 0;
 }
 
-double faro_env_value(faro_env *env) { return env->rules->value ? env->rules->value(env) : (double)NAN; }
+void faro_env_bits(faro_env *env, uint64_t count, uint64_t *bits) {
+  if (env->rules->bits) env->rules->bits(env, count, bits);
+  else memset(bits, 0, (size_t)((count + 63) / 64) * sizeof *bits);
+}
+
+double faro_env_value(faro_env *env) {
+  uint64_t bit = 0;
+  if (!env->rules->bits) return (double)NAN;
+  env->rules->bits(env, 1, &bit);
+  return (double)(bit & 1);
+}
 
 const faro_arms *faro_env_arms(const faro_env *env) { return &env->arms; }
 uint64_t faro_env_user(const faro_env *env) { return env->user; }
@@ -285,6 +295,10 @@ static faro_env_rewards draw_rewards(faro_env *env, size_t arm, uint64_t times,
 
 faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times) {
   return draw_rewards(env, arm, times, env->rules->pull ? env->rules->pull : env->rules->reward);
+}
+
+bool faro_env_counts(const faro_env *env) {
+  return !env->rules->pull && !env->rules->reward && faro_linear_counts(env);
 }
 
 size_t faro_env_best(const faro_env *env) {

@@ -33,8 +33,9 @@ struct faro_env_rules {
   double (*reward)(faro_env *, size_t arm);
   /* Optional. The same for faro_env_pull, where it is another. */
   double (*pull)(faro_env *, size_t arm);
-  /* Streams only, required there: the next number. */
-  double (*value)(faro_env *);
+  /* Streams only, required there: the next `count` numbers, which are bits (base/bits.h). What is
+   * beyond them in the last word may be anything. */
+  void (*bits)(faro_env *, uint64_t count, uint64_t *bits);
   /* Optional. Streams only: see faro_env_least_error. */
   double (*least_error)(const faro_env_params *);
   /* Populations only, required there: see faro_env_client. */

@@ -36,8 +36,13 @@ void faro_estimator_update(faro_estimator *estimator, const faro_statistics *sta
   estimator->host.diagnostics.updates++;
 }
 
+faro_forecast faro_estimator_forecast(const faro_estimator *estimator) {
+  return estimator->kind->forecast(estimator->state);
+}
+
 double faro_estimator_at(const faro_estimator *estimator, uint64_t count) {
-  return estimator->kind->at(estimator->state, count);
+  const faro_forecast line = faro_estimator_forecast(estimator);
+  return line.base + line.each * (double)(count - line.from);
 }
 
 faro_diagnostics faro_estimator_diagnose(const faro_estimator *estimator) {

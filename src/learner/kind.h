@@ -44,7 +44,7 @@ typedef struct faro_estimator_kind {
   size_t size;
   void (*init)(void *state, faro_calibration calibration);        /* required */
   void (*update)(void *state, const faro_statistics *statistics); /* required */
-  double (*at)(const void *state, uint64_t count);                /* required */
+  faro_forecast (*forecast)(const void *state);                   /* required */
 } faro_estimator_kind;
 
 /* Eliminators share their state and differ in rules (eliminator.c). */

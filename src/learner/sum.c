@@ -22,9 +22,9 @@ static void update(void *state, const faro_statistics *statistics) {
   s->base = statistics->sum[0] + (s->each > 0 ? 0 : (double)statistics->users / 2);
 }
 
-static double at(const void *state, uint64_t count) {
+static faro_forecast forecast(const void *state) {
   const sum *s = state;
-  return s->base + s->each * (double)count;
+  return (faro_forecast){.base = s->base, .each = s->each};
 }
 
 const faro_estimator_kind faro_estimator_sum = {
@@ -35,5 +35,5 @@ const faro_estimator_kind faro_estimator_sum = {
     .size = sizeof(sum),
     .init = init,
     .update = update,
-    .at = at,
+    .forecast = forecast,
 };

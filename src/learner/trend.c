@@ -27,9 +27,9 @@ static void update(void *state, const faro_statistics *statistics) {
   s->base = s->sum + (double)s->users / 2;
 }
 
-static double at(const void *state, uint64_t count) {
+static faro_forecast forecast(const void *state) {
   const trend *s = state;
-  return s->base + s->each * (double)(count - s->users);
+  return (faro_forecast){.base = s->base, .each = s->each, .from = s->users};
 }
 
 const faro_estimator_kind faro_estimator_trend = {
@@ -39,5 +39,5 @@ const faro_estimator_kind faro_estimator_trend = {
     .size = sizeof(trend),
     .init = init,
     .update = update,
-    .at = at,
+    .forecast = forecast,
 };

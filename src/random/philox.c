@@ -118,3 +118,16 @@ void faro_sim_refill(faro_sim_rng *sim) {
 }
 
 #endif
+
+/* Blocks of words that are passed over as a whole are not made: only their counters pass. */
+void faro_sim_skip(faro_sim_rng *sim, uint64_t n) {
+  faro_rng *rng = &sim->rng;
+  if (n > rng->left) {
+    n -= rng->left;
+    const uint64_t whole = (n - 1) / FARO_RNG_WORDS;
+    sim->counter[0] += whole * BLOCKS;
+    n -= whole * FARO_RNG_WORDS;
+    faro_sim_refill(sim);
+  }
+  for (; n > 0; n--) rng->word[--rng->left] = 0;
+}

@@ -378,6 +378,22 @@ static uint64_t count_ups(const faro_release *r, uint64_t users, uint64_t fracti
   return faro_sim_binomial(&plan, r->source.sim);
 }
 
+/* Numbers that are ends of the grid are not rounded: the words are passed over that one user after
+ * another would take. False if some are not. */
+static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
+  const faro_bits *s = faro_bits_in(r);
+  const double scale = 0x1p32 / s->step;
+  const double most = 0x1p32 * (double)s->grid;
+  const size_t length = r->contribution.length;
+  for (size_t i = 0; !r->contribution.binary && i < length; i++) {
+    const uint64_t fixed = fixed_point(z[i], s->entry, scale, most);
+    if (fixed != 0 && fixed != s->grid << 32) return false;
+  }
+  for (size_t i = 0; i < length; i++) s->count[i] += z[i] > 0 ? users * s->grid : 0;
+  if (!r->contribution.binary) faro_sim_skip(r->source.sim, users * ((length + 1) / 2));
+  return true;
+}
+
 static void absorb(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
   const double scale = 0x1p32 / s->step;
@@ -386,6 +402,7 @@ static void absorb(faro_release *r, const double *z, uint64_t users) {
     round_all(r, z, s->count, true);
     return;
   }
+  if (absorb_ends(r, z, users)) return;
   for (size_t i = 0; i < r->contribution.length; i++) {
     const uint64_t fixed = !r->contribution.binary ? fixed_point(z[i], s->entry, scale, most)
                            : z[i] > 0              ? s->grid << 32
@@ -595,6 +612,8 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_bits = {
     .size = sizeof(faro_bits),
+    .adds = true,
+    .many = faro_bits_many,
     .grounds = grounds,
     .exact = true,
     .init = init,

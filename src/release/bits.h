@@ -72,6 +72,9 @@ faro_status faro_bits_set_noise(faro_release *r, size_t level, size_t class_inde
 /* Then, once: sets the step, and everything that follows from step and bits. */
 faro_status faro_bits_set_step(faro_release *r, double step, faro_error *error);
 
+/* See faro_mechanism: by levels (bits_many.c). */
+void faro_bits_many(faro_release *r, const uint64_t *bits, uint64_t from, uint64_t batches, double *sum);
+
 /* Calibration tight: fair bits at all levels, as many as the accountant proves enough for (epsilon,
  * delta) together. */
 faro_status faro_bits_tight(faro_release *r, faro_error *error);

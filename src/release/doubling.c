@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "release/many.h"
 #include "release/release.h"
 
 /* The final sums and noise of earlier releases. */
@@ -100,6 +101,17 @@ bool faro_doubling_absorb_alike(faro_doubling *doubling, const double *x, double
   if (!faro_release_absorb_alike(doubling->now, x, y, users)) return false;
   add_past(doubling);
   return true;
+}
+
+void faro_doubling_absorb_bits(faro_doubling *doubling, const uint64_t *bits, uint64_t from, uint64_t users) {
+  faro_release_absorb_bits(doubling->now, bits, from, users);
+}
+
+void faro_doubling_absorb_batches(faro_doubling *doubling, const uint64_t *bits, uint64_t from,
+                                  uint64_t batches, double *sum) {
+  faro_release_absorb_batches(doubling->now, bits, from, batches, sum);
+  for (uint64_t k = 0; doubling->doubled && k < batches; k++) sum[k] += doubling->past.sum[0];
+  add_past(doubling);
 }
 
 faro_status faro_doubling_analyze(faro_doubling *doubling, const void *batch, size_t count,

@@ -149,6 +149,7 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_factored = {
     .size = sizeof(factored),
+    .adds = true,
     .alone = true,
     .init = init,
     .settle = settle,

@@ -242,6 +242,7 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_grid = {
     .size = sizeof(faro_grid),
+    .adds = true,
     .exact = true,
     .init = faro_grid_init,
     .settle = faro_grid_settle,

@@ -37,6 +37,7 @@ struct faro_mechanism {
   size_t size; /* bytes of the state, whose first member is a faro_release */
   bool exact;  /* computes in whole numbers, so that it can be deployed and saved */
   bool alone;  /* computes in whole numbers where one process plays all parties; cannot be saved */
+  bool adds;   /* adds numbers up exactly if they are 1/2 or -1/2, so that their order does not matter */
 
   /* Required. Makes room for the state and sets the size of messages. Calibration follows. */
   faro_status (*init)(faro_release *, faro_error *);
@@ -59,6 +60,10 @@ struct faro_mechanism {
   /* Required. Adds `users` users who contribute the same z to the open batch, without noise. More
    * than one in simulation only. */
   void (*absorb)(faro_release *, const double *z, uint64_t users);
+  /* Optional. Does the same for whole batches of equal size of one number, as many.h, with all that
+   * changes in the state of the mechanism, and writes the sums, which are not weighted.
+   * Simulation only. */
+  void (*many)(faro_release *, const uint64_t *bits, uint64_t from, uint64_t batches, double *sum);
   /* Required. Adds the noise of all users of the open batch, or that of a trusted server. */
   void (*add_noise)(faro_release *);
   /* Required. Turns the open batch into new statistics. Draws nothing. */

@@ -168,6 +168,7 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_real = {
     .size = sizeof(faro_real),
+    .adds = true,
     .init = faro_real_init,
     .encode = faro_real_encode,
     .mix = faro_real_mix,

@@ -184,6 +184,7 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_tree = {
     .size = sizeof(tree),
+    .adds = true,
     .grounds = grounds,
     .exact = true,
     .init = init,

@@ -13,6 +13,8 @@
 
 #include <faro/gate.h>
 
+#include "release/many.h"
+
 #include "sim/loop.h"
 
 typedef struct table {
@@ -163,16 +165,27 @@ static faro_status ask_clients(table *s, const faro_plan *plan, faro_error *erro
   return FARO_OK;
 }
 
+/* Rewards of two values are the ends of the interval, and are only counted if their order does not
+ * matter. */
+static void pull(table *s, faro_release *release, size_t arm, uint64_t times) {
+  if (faro_env_counts(s->env) && faro_release_adds(release)) {
+    const faro_env_rewards rewards = faro_env_pull_times(s->env, arm, times);
+    faro_release_absorb_ends(release, rewards.high, rewards.low);
+    return;
+  }
+  for (uint64_t u = 0; u < times; u++) {
+    const double unit = to_unit(s, faro_env_pull(s->env, arm));
+    (void)faro_release_absorb(release, &unit, 0);
+  }
+}
+
 /* Every pull is a user: one private sum per arm. */
 static faro_status ask_users(table *s, const faro_plan *plan, uint64_t total, faro_error *error) {
   for (size_t i = 0; i < plan->support; i++) {
     faro_release *release = NULL;
     const faro_status status = make_release(s, 1, plan->pulls[i], total, &release, error);
     if (status != FARO_OK) return status;
-    for (uint64_t u = 0; u < plan->pulls[i]; u++) {
-      const double unit = to_unit(s, faro_env_pull(s->env, plan->arm[i]));
-      (void)faro_release_absorb(release, &unit, 0);
-    }
+    pull(s, release, plan->arm[i], plan->pulls[i]);
     s->heard[i] = hear(s, release, 0, (double)plan->pulls[i]);
     count_cost(s, release, plan->pulls[i]);
     faro_release_destroy(release);

@@ -1,19 +1,28 @@
 /* stream: running sums of a stream of numbers.
  *
- *   number --release--> statistics --learner--> estimate of the sum */
+ *   number --release--> statistics --learner--> estimate of the sum
+ *
+ * Users are played in blocks. Within one, only batches cost anything. */
 #include <math.h>
 
-#include <faro/doubling.h>
-
+#include "base/bits.h"
+#include "release/many.h"
 #include "sim/loop.h"
+
+enum { BLOCK = 4096 }; /* users who are drawn at once */
 
 typedef struct table {
   const faro_cell *cell;
   faro_env *env;
   faro_doubling *sums;
   faro_estimator *estimator;
+  faro_forecast forecast; /* of its estimates */
   faro_sim_rng noise;
-  double sum; /* true sum of the numbers so far */
+  double sum;                /* true sum of the numbers so far */
+  uint64_t bits[BLOCK / 64]; /* the numbers of the users after the first `begun` */
+  uint64_t begun, at;        /* how many of them have been compared */
+  uint64_t size[BLOCK];      /* of the batches that end among them */
+  double released[BLOCK];    /* the sum after each of these */
 } table;
 
 static void clear(table *t) {
@@ -41,22 +50,99 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   if (status != FARO_OK) return status;
   faro_sim_open(&t->noise, turn->seed, turn->instance, FARO_ROLE_USER);
   faro_turn_begin(turn, t->env);
+  t->forecast = faro_estimator_forecast(t->estimator);
   return FARO_OK;
 }
 
-static void learn(table *t) {
-  const faro_statistics statistics = faro_doubling_statistics(t->sums);
-  faro_estimator_update(t->estimator, &statistics);
+static void learn(table *t, const faro_statistics *statistics) {
+  faro_estimator_update(t->estimator, statistics);
+  t->forecast = faro_estimator_forecast(t->estimator);
 }
 
-static faro_status take(table *t, double value, faro_error *error) {
-  const double centred = value - 0.5;
-  t->sum += value;
-  if (!faro_doubling_absorb(t->sums, &centred, 0)) return FARO_OK;
-  learn(t);
+/* Raises `worst` to the greatest error after each of the next users. Estimates are compared with the
+ * truth after every user, not only at releases, because the error grows in between. An estimate that
+ * stays as it is errs most after the first or the last of them, as the sum never falls. */
+static void compare(table *t, uint64_t users, double *worst) {
+  const faro_forecast line = t->forecast;
+  const uint64_t from = t->at;
+  double most = *worst;
+  if (users == 0) return;
+  t->at += users;
+  if (line.each == 0) {
+    most = fmax(most, fabs(line.base - (t->sum + faro_bit(t->bits, from))));
+    t->sum += (double)faro_ones(t->bits, from, users);
+    *worst = fmax(most, fabs(line.base - t->sum));
+    return;
+  }
+  for (uint64_t i = from; i < t->at; i++) {
+    t->sum += faro_bit(t->bits, i);
+    const double error = fabs(line.base + line.each * (double)(t->begun + i + 1 - line.from) - t->sum);
+    most = error > most ? error : most;
+  }
+  *worst = most;
+}
+
+/* The batches that end within the next `users`. Where sizes are chosen from what was released, only
+ * that of the open one is known. */
+static uint64_t list_batches(table *t, uint64_t users) {
+  const faro_release *release = faro_doubling_release(t->sums);
+  const uint64_t open = faro_release_statistics(release).releases;
+  const uint64_t most = t->cell->settings.adaptive ? 1 : BLOCK;
+  uint64_t count = 0;
+  for (uint64_t size = faro_release_missing(release); count < most && size > 0 && size <= users;
+       size = faro_release_batch_size(release, open + count)) {
+    t->size[count++] = size;
+    users -= size;
+  }
+  return count;
+}
+
+/* A release that ends with the batch is followed by the next one before its last user is. */
+static faro_status renew(table *t, faro_error *error) {
   if (!t->cell->settings.anytime || !faro_doubling_spent(t->sums)) return FARO_OK;
   const faro_status status = faro_doubling_next(t->sums, error);
-  if (status == FARO_OK) learn(t);
+  const faro_statistics statistics = faro_doubling_statistics(t->sums);
+  if (status == FARO_OK) learn(t, &statistics);
+  return status;
+}
+
+static faro_status take_batches(table *t, uint64_t batches, double *worst, faro_error *error) {
+  faro_status status = FARO_OK;
+  faro_doubling_absorb_batches(t->sums, t->bits, t->at, batches, t->released);
+  for (uint64_t k = 0; status == FARO_OK && k < batches; k++) {
+    compare(t, t->size[k] - 1, worst);
+    const faro_statistics newest = {.sum = &t->released[k], .users = t->begun + t->at + 1};
+    learn(t, &newest);
+    if (k + 1 == batches) status = renew(t, error);
+    compare(t, 1, worst);
+  }
+  return status;
+}
+
+/* The users of `bits`. The last ones may be in a batch that is not complete, or come after all of
+ * them. */
+static faro_status take(table *t, uint64_t users, double *worst, faro_error *error) {
+  faro_status status = FARO_OK;
+  for (t->at = 0; status == FARO_OK && t->at < users;) {
+    const uint64_t batches = list_batches(t, users - t->at);
+    if (batches > 0) status = take_batches(t, batches, worst, error);
+    else {
+      faro_doubling_absorb_bits(t->sums, t->bits, t->at, users - t->at);
+      compare(t, users - t->at, worst);
+    }
+  }
+  return status;
+}
+
+static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *worst, faro_error *error) {
+  table *t = state;
+  faro_status status = FARO_OK;
+  for (t->begun = from; status == FARO_OK && t->begun < until;) {
+    const uint64_t users = until - t->begun < BLOCK ? until - t->begun : BLOCK;
+    faro_env_bits(t->env, users, t->bits);
+    status = take(t, users, worst, error);
+    t->begun += users;
+  }
   return status;
 }
 
@@ -68,18 +154,6 @@ static void record_cost(const table *t, faro_play_record *record) {
   record->users = (double)faro_release_statistics(release).users;
   record->sent = cost.bits * record->users;
   record->posted = cost.messages * record->users;
-}
-
-/* Raises `worst` to the greatest error of these rounds. Estimates are compared with the truth after
- * every user, not only at releases, because the error grows in between. */
-static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *worst, faro_error *error) {
-  table *t = state;
-  for (uint64_t round = from; round < until; round++) {
-    const faro_status status = take(t, faro_env_value(t->env), error);
-    if (status != FARO_OK) return status;
-    *worst = fmax(*worst, fabs(faro_estimator_at(t->estimator, round + 1) - t->sum));
-  }
-  return FARO_OK;
 }
 
 static faro_status play(const faro_turn *turn, faro_error *error) {
