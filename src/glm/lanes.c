@@ -173,8 +173,13 @@ INLINE void each_probit(size_t count, const double *z, double *mean, double *slo
 
 VERSION(plain, )
 #ifdef __x86_64__
+#ifdef __clang__
+#define WHOLE "" /* clang does not know the name */
+#else
+#define WHOLE ",prefer-vector-width=512"
+#endif
 VERSION(avx2, __attribute__((target("avx2"))))
-VERSION(avx512, __attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))))
+VERSION(avx512, __attribute__((target("avx512f,avx512dq" WHOLE))))
 #define CHOOSE(name, ...)                                                                                    \
   do {                                                                                                       \
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) name##_avx512(__VA_ARGS__); \
