@@ -15,6 +15,7 @@
 #include <math.h>
 
 #include "env/kind.h"
+#include "glm/lanes.h"
 
 static const char *const words[] = {
 #define X(name, text) text,
@@ -86,9 +87,11 @@ static void draw_arms(faro_env *env) {
   double *restrict square = env->mean; /* scratch until the means are computed */
   const bool ball = env->params.draw == FARO_DRAW_BALL;
   for (size_t a = 0; a < env->arms.count; a++) {
-    square[a] = ball ? -2 * log(1 - faro_sim_uniform(&env->context)) : 0;
+    square[a] = ball ? 1 - faro_sim_uniform(&env->context) : 1;
     for (size_t i = 0; i < d; i++) x[i * stride + a] = faro_sim_normal(&env->context);
   }
+  if (ball) faro_lanes_log(env->arms.count, square, square);
+  for (size_t a = 0; a < env->arms.count; a++) square[a] = ball ? -2 * square[a] : 0;
   for (size_t i = 0; i < d; i++)
     for (size_t a = 0; a < env->arms.count; a++) square[a] += x[i * stride + a] * x[i * stride + a];
   for (size_t a = 0; a < env->arms.count; a++) square[a] = 1 / sqrt(square[a]);

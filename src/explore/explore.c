@@ -2,8 +2,10 @@
 #include "explore/explore.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/arena.h"
+#include "glm/lanes.h"
 
 struct faro_explorer {
   faro_arena arena;
@@ -12,6 +14,7 @@ struct faro_explorer {
   faro_arms scaled; /* differences of arms, or sqrt(weight) x */
   double *weight;   /* per arm, as are the next two */
   double *mean, *upper;
+  double *at, *slope; /* of the link at an arm */
   double *zero, *scratch;
   size_t *active;
 };
@@ -31,10 +34,12 @@ static faro_status build(faro_explorer *e, size_t d, size_t arms, faro_error *er
   e->weight = vector(e, stride, error);
   e->mean = vector(e, stride, error);
   e->upper = vector(e, stride, error);
+  e->at = vector(e, stride, error);
+  e->slope = vector(e, stride, error);
   e->zero = vector(e, d, error);
   e->scratch = vector(e, faro_score_scratch(d, stride), error);
-  if (!e->active || !e->rows.x || !e->scaled.x || !e->weight || !e->mean || !e->upper || !e->zero ||
-      !e->scratch)
+  if (!e->active || !e->rows.x || !e->scaled.x || !e->weight || !e->mean || !e->upper || !e->at ||
+      !e->slope || !e->zero || !e->scratch)
     return FARO_MEMORY;
   return faro_designer_create(&e->designer, d, arms, error);
 }
@@ -61,17 +66,27 @@ void faro_explorer_destroy(faro_explorer *explorer) {
 
 /* The mean over a normal variable, by the rule of rectangles over three standard deviations; more
  * than enough for the smooth slopes of links. */
+enum { SIDE = 4 };
+static const double weights[SIDE + 1] = {1, 0.75483960198900735, 0.32465246735834974, 0.079559508718227687,
+                                         0.011108996538242306}; /* e^(-(3 k / SIDE)^2 / 2) */
+static const double all_weights = 3.3403211492076541;           /* the first one, and the others twice */
+
 double faro_expected_slope(faro_link link, double mean, double deviation) {
-  enum { SIDE = 4 };
   double sum = 0;
-  double all = 0;
+  for (int k = -SIDE; k <= SIDE; k++)
+    sum += weights[abs(k)] * faro_link_slope(link, mean + deviation * (3.0 * k / SIDE));
+  return sum / all_weights;
+}
+
+/* Sets e->weight of all arms to the expected slope, from e->mean and deviations in e->upper. */
+static void expect_slopes(faro_explorer *e, faro_link link, size_t arms) {
+  for (size_t a = 0; a < arms; a++) e->weight[a] = 0;
   for (int k = -SIDE; k <= SIDE; k++) {
-    const double z = 3.0 * k / SIDE;
-    const double weight = exp(-z * z / 2);
-    sum += weight * faro_link_slope(link, mean + deviation * z);
-    all += weight;
+    for (size_t a = 0; a < arms; a++) e->at[a] = e->mean[a] + e->upper[a] * (3.0 * k / SIDE);
+    faro_lanes_link(link, arms, e->at, NULL, NULL, e->slope);
+    for (size_t a = 0; a < arms; a++) e->weight[a] += weights[abs(k)] * e->slope[a];
   }
-  return sum / all;
+  for (size_t a = 0; a < arms; a++) e->weight[a] /= all_weights;
 }
 
 static void shape(faro_explorer *e, const faro_arms *arms) {
@@ -102,8 +117,9 @@ static void scale_arms(faro_explorer *e, const faro_outlook *o, const faro_arms 
   const double most = faro_link_steepest(o->link, o->bound);
   (void)faro_means(arms, o->theta, e->mean);
   (void)faro_score(arms, o->theta, o->w, 1, e->upper, e->scratch);
-  for (size_t a = 0; a < arms->stride; a++)
-    e->weight[a] = fmin(faro_expected_slope(o->link, e->mean[a], e->upper[a] - e->mean[a]), most);
+  for (size_t a = 0; a < arms->stride; a++) e->upper[a] -= e->mean[a];
+  expect_slopes(e, o->link, arms->stride);
+  for (size_t a = 0; a < arms->stride; a++) e->weight[a] = fmin(e->weight[a], most);
   shape(e, arms);
   for (size_t i = 0; i < arms->dimension; i++)
     for (size_t a = 0; a < arms->stride; a++)

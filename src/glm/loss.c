@@ -9,9 +9,10 @@
 
 #include <string.h>
 
+#include "glm/lanes.h"
 #include "glm/link.h"
 
-enum { BLOCK = 128 };
+enum { BLOCK = FARO_GLM_BLOCK };
 
 static void products(size_t d, size_t count, const double *x, const double *theta, double *z) {
   for (size_t i = 0; i < count; i++, x += d) {
@@ -89,8 +90,8 @@ void faro_glm_pass(faro_link link, const faro_rows *rows, double ridge, const do
   double total = start(d, ridge, theta, gradient, hessian);
   for (size_t first = 0; first < rows->count; first += BLOCK) {
     load(&b, link, rows, first, theta);
-    faro_link_map(link, b.count, b.z, loss ? b.potential : NULL, gradient ? b.mean : NULL,
-                  hessian ? b.slope : NULL);
+    faro_lanes_link(link, b.count, b.z, loss ? b.potential : NULL, gradient ? b.mean : NULL,
+                    hessian ? b.slope : NULL);
     if (loss) {
       double sum = 0;
       for (size_t i = 0; i < b.count; i++) sum += b.potential[i] - b.y[i] * b.z[i];
@@ -103,6 +104,19 @@ void faro_glm_pass(faro_link link, const faro_rows *rows, double ridge, const do
     if (hessian) add_squares(d, b.count, b.x, b.slope, hessian);
   }
   if (loss) *loss = total;
+}
+
+void faro_glm_gradients(faro_link link, const faro_rows *rows, size_t first, size_t count,
+                        const double *theta, double *gradients) {
+  const size_t d = rows->dimension;
+  const double *x = rows->x + first * d;
+  double z[BLOCK] = {0}, mean[BLOCK];
+  products(d, count, x, theta, z);
+  faro_lanes_link(link, count, z, NULL, mean, NULL);
+  for (size_t i = 0; i < count; i++) {
+    const double residual = mean[i] - rows->y[first + i];
+    for (size_t j = 0; j < d; j++) *gradients++ = residual * *x++;
+  }
 }
 
 double faro_glm_loss(faro_link link, const faro_rows *rows, double ridge, const double *theta) {

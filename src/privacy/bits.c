@@ -68,13 +68,16 @@ double faro_bits_delta(uint64_t bits, double bias, uint64_t shift, double epsilo
   return fmin(1, (double)fmaxl(above, below) * ROUND);
 }
 
-/* Phi^-1(target) near `start`, by Newton's method; target in (0, 1/2]. */
+/* Phi^-1(target) near `start`, by Newton's method; target in (0, 1/2]. A step of s leaves an error of
+ * |q| s^2 / 2. */
 static long double quantile_near(long double start, long double target) {
   long double q = start;
-  for (int i = 0; i < 4; i++) {
+  long double step = 1;
+  for (int i = 0; i < 4 && fabsl(step) > 1e-10L; i++) {
     const long double below = erfcl(-q / sqrtl(2)) / 2;
     const long double density = expl(-q * q / 2) / sqrtl(2 * acosl(-1));
-    q += (target - below) / density;
+    step = (target - below) / density;
+    q += step;
   }
   return q;
 }

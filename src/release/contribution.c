@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "release/plant.h"
+#include "release/rows.h"
 
 /* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high] (docs/privacy.md, Lemma 1). With
  * a = |x|^2, b = |v|^2, c = <x, v>:
@@ -242,6 +243,25 @@ static void make_ball(const faro_contribution *c, const double *x, double *z) {
 double faro_contribution_clip(const faro_contribution *c, const double *x, double y, double *to) {
   make_ball(c, x, to);
   return clip(c, y);
+}
+
+static void add_ball(const faro_contribution *c, const double *x, double *total) {
+  const double factor = shrink(c, x);
+  for (size_t i = 0; factor > 0 && i < c->dimension; i++) total[i] += factor * x[i];
+}
+
+/* Four users together, because a single sum in memory waits for its last addition. */
+void faro_contribution_total(const faro_contribution *c, const double *restrict x, uint64_t count,
+                             double *restrict total) {
+  const size_t d = c->dimension;
+  for (size_t i = 0; i < d; i++) total[i] = 0;
+  for (; count >= 4; count -= 4, x += 4 * d) {
+    bool whole = true;
+    for (size_t k = 0; k < 4; k++) whole &= shrink(c, x + k * d) == 1;
+    for (size_t i = 0; whole && i < d; i++) total[i] += (x[i] + x[d + i]) + (x[2 * d + i] + x[3 * d + i]);
+    for (size_t k = 0; !whole && k < 4; k++) add_ball(c, x + k * d, total);
+  }
+  for (; count > 0; count--, x += d) add_ball(c, x, total);
 }
 
 /* w x x', packed and weighed. Returns the end of it. */

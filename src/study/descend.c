@@ -32,6 +32,8 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "glm/loss.h"
+#include "release/rows.h"
 #include "study/state.h"
 
 /* The plan of a fit. */
@@ -140,21 +142,27 @@ static faro_status make_release(const faro_study *s, double residual, const faro
                    "epsilon leaves a fit too little for people who change part (mu %.3g)", fit->mu);
 }
 
+/* People of the other part add zero. To a trusted server's sum they do so all at once; bits round
+ * the zero of each. */
+static bool absorb_others(const faro_study *s, uint64_t people, faro_release *release) {
+  if (!s->kind->phases && people > 0) return faro_release_absorb_alike(release, s->zero, 0, people);
+  bool out = false;
+  for (uint64_t i = 0; i < people; i++) out = faro_release_absorb(release, s->zero, 0);
+  return out;
+}
+
 /* The released sum of everybody's gradients at theta: the published running sum less the one
  * before. */
 static void measure_gradient(faro_study *s, unsigned part, faro_release *release) {
   const size_t d = s->params.dimension;
   const faro_rows rows = faro_study_rows(s, part);
   bool out = false;
-  for (size_t i = 0; i < rows.count; i++) {
-    const double *x = rows.x + i * d;
-    double at = 0;
-    for (size_t j = 0; j < d; j++) at += x[j] * s->theta[j];
-    const double residual = faro_link_mean(s->params.link, at) - rows.y[i];
-    for (size_t j = 0; j < d; j++) s->scratch[j] = residual * x[j];
-    out = faro_release_absorb(release, s->scratch, 0);
+  for (size_t i = 0; i < rows.count; i += FARO_GLM_BLOCK) {
+    const size_t count = rows.count - i < FARO_GLM_BLOCK ? rows.count - i : FARO_GLM_BLOCK;
+    faro_glm_gradients(s->params.link, &rows, i, count, s->theta, s->block);
+    out = faro_release_absorb_rows(release, s->block, count);
   }
-  for (uint64_t i = rows.count; i < s->people; i++) out = faro_release_absorb(release, s->zero, 0);
+  out |= absorb_others(s, s->people - rows.count, release);
   FARO_INVARIANT(out);
   const double *sum = faro_release_statistics(release).sum;
   for (size_t j = 0; j < d; j++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "glm/loss.h"
 #include "study/state.h"
 
 bool faro_study_takes(const faro_release_kind *kind) {
@@ -113,10 +114,11 @@ static faro_status room(faro_study *s, faro_error *error) {
   for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
     if (!(*vector[i] = faro_arena_alloc(&s->arena, d, sizeof **vector[i], error))) return FARO_MEMORY;
   s->packed = faro_arena_alloc(&s->arena, faro_packed(d), sizeof *s->packed, error);
+  s->block = faro_arena_alloc(&s->arena, FARO_GLM_BLOCK, d * sizeof *s->block, error);
   const uint64_t rows = s->sim ? s->params.people : 1;
   s->x = faro_arena_alloc(&s->arena, rows, d * sizeof *s->x, error);
   s->y = faro_arena_alloc(&s->arena, rows, sizeof *s->y, error);
-  if (!s->packed || !s->x || !s->y) return FARO_MEMORY;
+  if (!s->packed || !s->block || !s->x || !s->y) return FARO_MEMORY;
   if (is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_FIGURE &&
       !(s->order = faro_arena_alloc(&s->arena, s->params.people, sizeof *s->order, error)))
     return FARO_MEMORY;

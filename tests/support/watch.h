@@ -38,6 +38,8 @@ bool __real_faro_release_absorb(faro_release *, const double *, double);
 faro_status __wrap_faro_release_create(faro_release **, const faro_release_kind *, const faro_contribution *,
                                        const faro_release_params *, faro_source, faro_error *);
 bool __wrap_faro_release_absorb(faro_release *, const double *, double);
+bool __wrap_faro_release_absorb_alike(faro_release *, const double *, double, uint64_t);
+bool __wrap_faro_release_absorb_rows(faro_release *, const double *, uint64_t);
 
 faro_status __wrap_faro_release_create(faro_release **release, const faro_release_kind *kind,
                                        const faro_contribution *contribution,
@@ -80,6 +82,20 @@ bool __wrap_faro_release_absorb(faro_release *release, const double *x, double y
   }
   if (watch_noise) watch_noise(w, prefix, batch);
   return true;
+}
+
+/* Many at a time come one by one. */
+bool __wrap_faro_release_absorb_alike(faro_release *release, const double *x, double y, uint64_t users) {
+  bool out = false;
+  for (uint64_t i = 0; i < users; i++) out = __wrap_faro_release_absorb(release, x, y);
+  return out;
+}
+
+bool __wrap_faro_release_absorb_rows(faro_release *release, const double *x, uint64_t users) {
+  const size_t d = release->contribution.dimension;
+  bool out = false;
+  for (uint64_t i = 0; i < users; i++) out |= __wrap_faro_release_absorb(release, x + i * d, 0);
+  return out;
 }
 
 #endif
