@@ -1,5 +1,5 @@
 """What the tests of deploy/ share."""
-import os, random, re, socket, subprocess, sys, time
+import os, re, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FARO = os.path.realpath(os.environ.get("FARO", os.path.join(ROOT, "build/faro")))
@@ -8,6 +8,8 @@ VERSION = re.search(r"^project\(faro VERSION ([0-9.]+)", open(os.path.join(ROOT,
 IMAGE = "faro:" + VERSION
 USER = re.search(r"^USER (\d+):(\d+)$", open(os.path.join(ROOT, "Dockerfile")).read(), re.M).groups()
 NOT_A_KEY = "0" * 64
+sys.path.insert(0, os.path.join(ROOT, "tests/support"))
+from ports import free_port
 broken = []
 
 
@@ -31,25 +33,6 @@ def faro(*words, cwd=None):
     if done.returncode:
         raise SystemExit("faro %s: status %d: %s" % (" ".join(words), done.returncode, done.stderr))
     return done.stdout
-
-
-holds = []  # keep ports until this process ends
-
-
-def free_port():
-    """A port for a role that is started later: held by a name, as src/trial/relay.c does it, and below those the system gives out."""
-    while True:
-        port = random.randrange(10000, 20000)
-        hold = socket.socket(socket.AF_UNIX)
-        try:
-            hold.bind("\0faro-trial-port-%d" % port)
-            with socket.socket() as s:
-                s.bind(("127.0.0.1", port))
-        except OSError:
-            hold.close()
-            continue
-        holds.append(hold)
-        return port
 
 
 def wait(what, ready, seconds=300):

@@ -126,6 +126,18 @@ class Page:
     def move(self, x, y):
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def hover(self, x, y, expression):
+        """Until an expression is true. A page that was drawn again since the pointer came waits for its next move."""
+        until = time.monotonic() + LIMIT
+        while True:
+            for here in (x, x + 1):
+                self.move(here, y)
+            if self.ask(expression):
+                return
+            if time.monotonic() > until:
+                raise TimeoutError(expression)
+            time.sleep(0.02)
+
     def click(self, selector):
         """As a user does: in the middle of what the selector finds."""
         at = self.ask("(e => { e.scrollIntoView({block: 'center'}); const r = e.getBoundingClientRect();"

@@ -120,8 +120,7 @@ def check_hover(page, run):
     page.ask("[...document.querySelectorAll('.panels svg')].pop().scrollIntoView({block: 'center'})")
     x, y, w, h = page.ask("(r => [r.x, r.y, r.width, r.height])([...document.querySelectorAll('.panels svg')].pop()"
                           ".getBoundingClientRect())")
-    page.move(x + 0.55 * w, y + 0.5 * h)
-    page.wait("getComputedStyle(document.getElementById('tip')).display === 'block'")
+    page.hover(x + 0.55 * w, y + 0.5 * h, "getComputedStyle(document.getElementById('tip')).display === 'block'")
     title = page.ask("document.querySelector('#tip b').textContent")
     place = number(re.search(r"[\d.\s\u202f]+$", title).group())
     panel = re.search(r"= (\S+),", title)

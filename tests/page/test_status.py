@@ -117,8 +117,7 @@ def look(browser, address, status, name, width, dark, pictures):
     assert (colour == warning) == (name == "unwell"), "%s has the colour %s" % (name, colour)
     tab.ask("document.querySelector('#gain').scrollIntoView()")
     at = tab.ask("(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector('#gain').getBoundingClientRect())")
-    tab.move(*at)
-    tab.wait("document.querySelector('#gain .end').textContent.includes('reports:')")
+    tab.hover(*at, "document.querySelector('#gain .end').textContent.includes('reports:')")
     tab.move(1, 1)
     if pictures:
         tab.ask("scrollTo(0, 0)")

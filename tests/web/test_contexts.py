@@ -3,7 +3,6 @@ policy 2 is published. Two tabs of one person are one client; a reload between c
 origins, and what is not theirs, are refused. Usage: test_contexts.py FARO PACKAGE [FOLDER for pictures]"""
 import json
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -13,20 +12,11 @@ import time
 import urllib.request
 
 import chromium
+from ports import free_port
 
 PEOPLE = 50
 CONTRIBUTIONS = 10
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-
-
-def free_port(taken):
-    """Below those that the system gives out, as free_port in tests/cli/service.bash."""
-    while True:
-        port = random.randrange(20000, 32000)
-        with socket.socket() as probe:
-            if port not in taken and probe.connect_ex(("127.0.0.1", port)) != 0:
-                taken.add(port)
-                return port
 
 
 # Milliseconds in the browser, for docs/browser.md.
@@ -49,8 +39,7 @@ MEASURE = """(async () => {
 class Deployment:
     def __init__(self, faro, package):
         self.folder = tempfile.mkdtemp(prefix="faro-contexts-")
-        ports = set()
-        self.site, self.analyzer, self.shuffler = ("http://127.0.0.1:%d" % free_port(ports) for _ in range(3))
+        self.site, self.analyzer, self.shuffler = ("http://127.0.0.1:%d" % free_port() for _ in range(3))
         environment = dict(os.environ, FARO=os.path.abspath(faro), PACKAGE=os.path.abspath(package), BATCH=str(PEOPLE),
                            TOKENS=str(PEOPLE + 10), SITE_PORT=self.site.split(":")[2], ANALYZER_PORT=self.analyzer.split(":")[2],
                            SHUFFLER_PORT=self.shuffler.split(":")[2])
@@ -162,7 +151,7 @@ def after_policy_2(tab, second):
 
 def strangers(browser, deployment):
     """A page of another origin hears nothing; the site's own page hears nothing but what clients need."""
-    port = free_port({int(url.rsplit(":", 1)[1]) for url in (deployment.site, deployment.analyzer, deployment.shuffler)})
+    port = free_port()
     other = subprocess.Popen([shutil.which("python3"), "-m", "http.server", "--bind", "127.0.0.1", str(port)], cwd=deployment.folder,
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
