@@ -3,7 +3,6 @@
  * debited once for each batch, and the policy is that of an applier in this program that was never
  * disturbed, byte for byte. Real processes; each test starts a server of its own (support/postgres),
  * so they are slow tests. */
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/database_server.h"
 #include "support/support.h"
 
 #include "base/clock.h"
@@ -60,13 +60,6 @@ typedef struct play {
 static const char *command(void) {
   const char *given = getenv("FARO_COMMAND_COPY"); /* a long series must not be relinked under way */
   return given ? given : FARO_COMMAND;
-}
-
-static int postgres(const char *verb, const char *server) {
-  char line[256];
-  snprintf(line, sizeof line, "tests/support/postgres %s %s", verb, server);
-  const int result = system(line);
-  return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
 }
 
 /* Settings. */
@@ -171,8 +164,8 @@ static void open_play(play *p, const char *release, bool replica) {
   snprintf(p->server, sizeof p->server, "%s/server", p->directory);
   snprintf(p->made, sizeof p->made, "%s/trial", p->directory);
   assert_int_equal(mkdir(p->server, 0755), 0);
-  assert_int_equal(postgres("start", p->server), 0);
-  if (replica) assert_int_equal(postgres("replica", p->server), 0);
+  assert_int_equal(server_command("start", p->server), 0);
+  if (replica) assert_int_equal(server_command("replica", p->server), 0);
   snprintf(p->url, sizeof p->url, "postgresql:///postgres?host=%s,%s/replica&user=faro", p->server,
            p->server);
   const faro_trial_params params = {.command = command(),
@@ -216,7 +209,7 @@ static void close_play(play *p) {
   faro_sender_destroy(p->sender);
   for (size_t i = 0; i < p->roles; i++) close(p->role[i].hold);
   faro_trial_destroy(&p->trial);
-  assert_int_equal(postgres("stop", p->server), 0);
+  assert_int_equal(server_command("stop", p->server), 0);
   faro_trial_remove(p->directory);
 }
 
@@ -405,13 +398,13 @@ typedef enum fault { KILLS, SERVER, REPLICA, PAUSE, DIRECT } fault;
  * DIRECT: an analyzer is paused, instead of the server killed. */
 static void harm(play *p, fault kind, bool lost, unsigned moment) {
   if ((kind == SERVER || (kind == DIRECT && !lost)) && moment % 6 == 1) {
-    assert_int_equal(postgres("kill", p->server), 0);
-    assert_int_equal(postgres("start", p->server), 0);
+    assert_int_equal(server_command("kill", p->server), 0);
+    assert_int_equal(server_command("start", p->server), 0);
   } else if (kind == REPLICA && moment == 1) {
     const size_t one = lost ? wait_active(p) : ANALYZERS;
-    assert_int_equal(postgres("kill", p->server), 0);
+    assert_int_equal(server_command("kill", p->server), 0);
     if (lost) (void)faro_child_end(&p->role[one].child, SIGKILL, 60);
-    assert_int_equal(postgres("promote", p->server), 0);
+    assert_int_equal(server_command("promote", p->server), 0);
   } else if ((kind == PAUSE || (kind == DIRECT && lost)) && moment == 1) pause_active(p);
   else kill_role(p, randombytes_uniform((uint32_t)p->roles));
 }
