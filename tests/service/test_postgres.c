@@ -3,7 +3,6 @@
  * own from Debian's packages (support/postgres), so they are slow tests. */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <sodium.h>
 #include <sqlite3.h>
@@ -19,6 +18,7 @@
 #include "base/file.h"
 #include "service/state/sealed.h"
 #include "service/state/spool.h"
+#include "support/database_server.h"
 #include "support/support.h"
 #include "trial/relay.h"
 #ifdef FARO_LIBPQ
@@ -40,13 +40,6 @@ typedef struct world {
   unsigned char *tokens;
 } world;
 
-static int command(const char *verb, const char *server) {
-  char line[256];
-  snprintf(line, sizeof line, "tests/support/postgres %s %s", verb, server);
-  const int result = system(line);
-  return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
-}
-
 /* A campaign filled in directly, as in test_spool.c, and a server. */
 static void begin(world *w, const char *release, size_t clients, uint64_t batch, uint64_t batches) {
   *w = (world){0};
@@ -57,7 +50,7 @@ static void begin(world *w, const char *release, size_t clients, uint64_t batch,
   assert_int_equal(chmod(w->folder, 0755), 0);
   snprintf(w->server, sizeof w->server, "%s/server", w->folder);
   assert_int_equal(mkdir(w->server, 0755), 0);
-  assert_int_equal(command("start", w->server), 0);
+  assert_int_equal(server_command("start", w->server), 0);
   snprintf(w->url, sizeof w->url, "postgresql:///postgres?host=%s,%s/replica&user=faro", w->server,
            w->server);
   snprintf(w->hashes, sizeof w->hashes, "%s/hashes", w->folder);
@@ -78,7 +71,7 @@ static void begin(world *w, const char *release, size_t clients, uint64_t batch,
 
 static void end(world *w) {
   char line[128];
-  assert_int_equal(command("stop", w->server), 0);
+  assert_int_equal(server_command("stop", w->server), 0);
   free(w->tokens);
   snprintf(line, sizeof line, "rm -rf %s", w->folder);
   assert_int_equal(system(line), 0);
@@ -163,12 +156,6 @@ static void test_postgres__front_ends_fill_one_batch(void **state) {
   end(&w);
 }
 
-static void query(const world *w, const char *sql) {
-  char line[700];
-  snprintf(line, sizeof line, "psql -q -h %s -U faro postgres -c \"%s\"", w->server, sql);
-  assert_int_equal(system(line), 0);
-}
-
 /* A number that the only spool in the server answers. */
 static uint64_t ask(const world *w, const char *sql) {
   char line[700], answer[32] = "";
@@ -245,8 +232,8 @@ static void test_postgres__keys_are_published_again_after_a_new_connection(void 
   begin(&w, "shuffle-gaussian", 2, 2, 2);
   assert_ok(open_front(&w, 0, &spool, error));
   assert_int_equal(ask(&w, "DELETE FROM keepers RETURNING 1"), 1);
-  assert_int_equal(command("kill", w.server), 0);
-  assert_int_equal(command("start", w.server), 0);
+  assert_int_equal(server_command("kill", w.server), 0);
+  assert_int_equal(server_command("start", w.server), 0);
   const double until = faro_clock() + 60;
   faro_batch batch;
   while (ask(&w, "SELECT count(*) FROM keepers") < 2 && faro_clock() < until)
@@ -464,16 +451,16 @@ static bool no_harm(const world *w, unsigned moment) {
 
 static bool kill_server(const world *w, unsigned moment) {
   if (moment % 10 != 2) return false;
-  assert_int_equal(command("kill", w->server), 0);
-  assert_int_equal(command("start", w->server), 0);
+  assert_int_equal(server_command("kill", w->server), 0);
+  assert_int_equal(server_command("start", w->server), 0);
   return true;
 }
 
 /* Once: the server is lost for good, and its replica goes on. */
 static bool lose_server(const world *w, unsigned moment) {
   if (moment != 2) return false;
-  assert_int_equal(command("kill", w->server), 0);
-  assert_int_equal(command("promote", w->server), 0);
+  assert_int_equal(server_command("kill", w->server), 0);
+  assert_int_equal(server_command("promote", w->server), 0);
   return true;
 }
 
@@ -500,7 +487,7 @@ static void play(harm_done harm, bool replica) {
   for (size_t run = 0; run < runs(); run++) {
     world w;
     begin(&w, "shuffle-gaussian", CLIENTS, BATCH, BATCHES);
-    if (replica) assert_int_equal(command("replica", w.server), 0);
+    if (replica) assert_int_equal(server_command("replica", w.server), 0);
     ledger *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(l != MAP_FAILED);
     survive(&w, harm, l);
@@ -528,37 +515,6 @@ static void test_postgres__nothing_is_lost_or_doubled_if_a_replica_takes_over(vo
 }
 
 /* What remains. */
-
-static struct {
-  const char *needle;
-  size_t length, hits, files;
-} search;
-
-static int look(const char *path, const struct stat *about, int type, struct FTW *where) {
-  (void)about;
-  (void)where;
-  if (type != FTW_F) return 0;
-  char *text = NULL;
-  size_t length = 0;
-  if (faro_read_file(path, 1u << 30, &text, &length, NULL) != FARO_OK) return 0;
-  search.files++;
-  for (char *at = text; at && (at = memmem(at, length - (size_t)(at - text), search.needle, search.length));
-       at++)
-    search.hits++;
-  free(text);
-  return 0;
-}
-
-/* How often the bytes are in the files of the server, its log included, or in those of the
- * front-ends. */
-static size_t traces(const world *w, const void *needle, size_t length) {
-  search.needle = needle;
-  search.length = length;
-  search.hits = search.files = 0;
-  assert_int_equal(nftw(w->folder, look, 32, FTW_PHYS), 0);
-  assert_true(search.files > 100);
-  return search.hits;
-}
 
 /* The secret key of batch 0, as the file of a front-end has it. */
 static void read_key(const world *w, size_t front, unsigned char key[static FARO_PAIR_BYTES]) {
@@ -592,7 +548,7 @@ static void test_postgres__nothing_readable_of_a_released_batch_remains(void **s
   unsigned char secret[2][FARO_PAIR_BYTES];
   for (size_t i = 0; i < 2; i++) {
     read_key(&w, i, secret[i]);
-    assert_true(traces(&w, secret[i], FARO_PAIR_BYTES) > 0);
+    assert_true(server_traces(w.folder, secret[i], FARO_PAIR_BYTES) > 0);
   }
   faro_batch batch;
   assert_ok(faro_spool_next(front[1], &batch, error));
@@ -601,17 +557,19 @@ static void test_postgres__nothing_readable_of_a_released_batch_remains(void **s
   faro_spool_wipe(front[1], &batch);
   assert_ok(faro_spool_forget(front[1], 0, error));
   assert_ok(faro_spool_next(front[0], &batch, error)); /* the other one wipes its key too */
-  query(&w, "CHECKPOINT");
-  assert_int_equal(traces(&w, plain, strlen(plain)), 0);
-  for (size_t i = 0; i < 2; i++) assert_int_equal(traces(&w, secret[i], FARO_PAIR_BYTES), 0);
-  query(&w, "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
-            "'faro%'; EXECUTE 'INSERT INTO ' || s || '.groups VALUES(7, 7, 1, ''plaintext of one "
-            "client''::bytea)'; END \\$\\$");
-  query(&w, "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
-            "'faro%'; EXECUTE 'DELETE FROM ' || s || '.groups WHERE batch = 7'; END \\$\\$");
-  query(&w, "VACUUM FULL");
-  query(&w, "CHECKPOINT");
-  assert_true(traces(&w, plain, strlen(plain)) > 0);
+  server_query(w.server, "", "CHECKPOINT");
+  assert_int_equal(server_traces(w.folder, plain, strlen(plain)), 0);
+  for (size_t i = 0; i < 2; i++) assert_int_equal(server_traces(w.folder, secret[i], FARO_PAIR_BYTES), 0);
+  server_query(w.server, "",
+               "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
+               "'faro%'; EXECUTE 'INSERT INTO ' || s || '.groups VALUES(7, 7, 1, ''plaintext of one "
+               "client''::bytea)'; END \\$\\$");
+  server_query(w.server, "",
+               "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
+               "'faro%'; EXECUTE 'DELETE FROM ' || s || '.groups WHERE batch = 7'; END \\$\\$");
+  server_query(w.server, "", "VACUUM FULL");
+  server_query(w.server, "", "CHECKPOINT");
+  assert_true(server_traces(w.folder, plain, strlen(plain)) > 0);
   for (size_t i = 0; i < 2; i++) faro_spool_close(front[i]);
   end(&w);
 }
@@ -631,8 +589,9 @@ static void test_postgres__an_old_copy_of_the_database_is_refused(void **state) 
   faro_spool_wipe(spool, &batch);
   assert_ok(faro_spool_forget(spool, 0, error));
   faro_spool_close(spool);
-  query(&w, "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
-            "'faro%'; EXECUTE 'UPDATE ' || s || '.meta SET released = 0, number = 0'; END \\$\\$");
+  server_query(w.server, "",
+               "DO \\$\\$ DECLARE s text; BEGIN SELECT nspname INTO s FROM pg_namespace WHERE nspname LIKE "
+               "'faro%'; EXECUTE 'UPDATE ' || s || '.meta SET released = 0, number = 0'; END \\$\\$");
   assert_int_equal(open_front(&w, 0, &spool, &why), FARO_SYSTEM);
   assert_non_null(strstr(why.message, "this is an old copy of the database"));
   end(&w);

@@ -3,7 +3,6 @@
  * debited once for each batch, and the policy is that of an applier in this program that was never
  * disturbed, byte for byte. Real processes; each test starts a server of its own (support/postgres),
  * so they are slow tests. */
-#include <ftw.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
@@ -15,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/database_server.h"
 #include "support/support.h"
 
 #include "base/clock.h"
@@ -48,6 +48,7 @@ typedef struct play {
   faro_trial trial;
   char directory[64], server[96], made[96], url[300];
   role role[ROLES];
+  size_t roles; /* 2 if reports come to the analyzers themselves: there is no shuffler */
   faro_sender *sender;
   unsigned char body[BATCHES][B][BODY]; /* of the reports, as they were sent */
   uint64_t sum[BATCHES][64];
@@ -59,13 +60,6 @@ typedef struct play {
 static const char *command(void) {
   const char *given = getenv("FARO_COMMAND_COPY"); /* a long series must not be relinked under way */
   return given ? given : FARO_COMMAND;
-}
-
-static int postgres(const char *verb, const char *server) {
-  char line[256];
-  snprintf(line, sizeof line, "tests/support/postgres %s %s", verb, server);
-  const int result = system(line);
-  return WIFEXITED(result) ? WEXITSTATUS(result) : -1;
 }
 
 /* Settings. */
@@ -117,7 +111,7 @@ static size_t active(play *p) {
 /* As systemd: a role that has ended is started again. It ends by itself only if it cannot start, or
  * was replaced. */
 static void supervise(play *p) {
-  for (size_t i = 0; i < ROLES; i++) {
+  for (size_t i = 0; i < p->roles; i++) {
     role *r = &p->role[i];
     if (r->child.pid == 0) start_role(p, i);
     const pid_t before = r->child.pid;
@@ -170,8 +164,8 @@ static void open_play(play *p, const char *release, bool replica) {
   snprintf(p->server, sizeof p->server, "%s/server", p->directory);
   snprintf(p->made, sizeof p->made, "%s/trial", p->directory);
   assert_int_equal(mkdir(p->server, 0755), 0);
-  assert_int_equal(postgres("start", p->server), 0);
-  if (replica) assert_int_equal(postgres("replica", p->server), 0);
+  assert_int_equal(server_command("start", p->server), 0);
+  if (replica) assert_int_equal(server_command("replica", p->server), 0);
   snprintf(p->url, sizeof p->url, "postgresql:///postgres?host=%s,%s/replica&user=faro", p->server,
            p->server);
   const faro_trial_params params = {.command = command(),
@@ -189,8 +183,8 @@ static void open_play(play *p, const char *release, bool replica) {
                                     .high = 1,
                                     .keep = 1 << 20};
   assert_ok(faro_trial_create(&p->trial, &params, error));
-  const bool direct = p->trial.roles == 1;
-  for (size_t i = 0; i < ROLES; i++) {
+  p->roles = p->trial.roles == 1 ? ANALYZERS : ROLES;
+  for (size_t i = 0; i < p->roles; i++) {
     role *r = &p->role[i];
     snprintf(r->yaml, sizeof r->yaml, "%s/role-%zu.yaml", p->directory, i);
     snprintf(r->log, sizeof r->log, "%s/role-%zu.log", p->directory, i);
@@ -198,14 +192,12 @@ static void open_play(play *p, const char *release, bool replica) {
   }
   snprintf(more, sizeof more, "standby: http://127.0.0.1:%u\nanalyzer: http://127.0.0.1:%u\n",
            p->role[1].port, p->role[0].port);
-  for (size_t i = 0; i < ROLES; i++)
-    if (i < ANALYZERS) write_settings(p, i, 0, "");
-    else if (!direct) write_settings(p, i, 1, more);
+  for (size_t i = 0; i < p->roles; i++) write_settings(p, i, i >= ANALYZERS, i < ANALYZERS ? "" : more);
   assert_ok(faro_sender_create(&p->sender, &(faro_sender_params){.timeout = 40}, error));
 }
 
 static void end_roles(play *p, int number) {
-  for (size_t i = 0; i < ROLES; i++) {
+  for (size_t i = 0; i < p->roles; i++) {
     if (p->role[i].child.pid == 0) continue;
     if (p->role[i].paused) assert_int_equal(kill(p->role[i].child.pid, SIGCONT), 0);
     (void)faro_child_end(&p->role[i].child, number, 60);
@@ -215,9 +207,9 @@ static void end_roles(play *p, int number) {
 static void close_play(play *p) {
   end_roles(p, SIGTERM);
   faro_sender_destroy(p->sender);
-  for (size_t i = 0; i < ROLES; i++) close(p->role[i].hold);
+  for (size_t i = 0; i < p->roles; i++) close(p->role[i].hold);
   faro_trial_destroy(&p->trial);
-  assert_int_equal(postgres("stop", p->server), 0);
+  assert_int_equal(server_command("stop", p->server), 0);
   faro_trial_remove(p->directory);
 }
 
@@ -235,13 +227,13 @@ static void write_reports(play *p, unsigned char *frames) {
   assert_true(entries <= 64 && body_size(p) <= BODY);
   for (size_t b = 0; b < BATCHES; b++)
     for (size_t i = 0; i < B; i++) {
-      const faro_encoding *e = faro_campaign_encoding(c, 0, b);
+      const bool bits = faro_campaign_form(c) == FARO_WIRE_BITS;
+      const int64_t least = bits ? faro_campaign_encoding(c, 0, b)->least : -500;
       unsigned char *frame = frames + (b * B + i) * size;
       faro_wire_report report = {.version = b + 1, .sequence = b + 1};
       memcpy(report.token, p->trial.tokens + i * FARO_TOKEN_BYTES, FARO_TOKEN_BYTES);
       for (size_t j = 0; j < entries; j++) {
-        const uint64_t width = (uint64_t)(e->most - e->least) + 1;
-        numbers[j] = (uint64_t)e->least + randombytes_uniform(width < 1000 ? (uint32_t)width : 1000);
+        numbers[j] = (uint64_t)(least + (int64_t)randombytes_uniform(1001));
         p->sum[b][j] += numbers[j];
       }
       assert_ok(faro_wire_report_write(c, &report, numbers, frame, error));
@@ -257,14 +249,13 @@ static void *post_all(void *context) {
   size_t next[B] = {0}, done = 0;
   char url[FARO_URL_MAX + 1];
   faro_sender *sender = NULL;
-  const bool direct = p->trial.roles == 1;
   const double end = faro_clock() + DEADLINE;
   write_reports(p, frames);
   assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 40}, error));
   while (done < BATCHES * B && faro_clock() < end) {
     size_t client[B], count = 0;
     faro_sent sent = {0};
-    const size_t to = (direct ? 0 : ANALYZERS) + randombytes_uniform(2);
+    const size_t to = p->roles - 2 + randombytes_uniform(2);
     const size_t most = 1 + randombytes_uniform(4);
     for (size_t i = 0; i < B && count < most; i++)
       if (next[i] < BATCHES && randombytes_uniform(2)) {
@@ -318,6 +309,7 @@ static faro_blob replay(play *p) {
     assert_int_equal(receipt, FARO_RECEIPT_TAKEN);
     assert_ok(faro_applier_step(applier, &applied, error));
     assert_true(applied);
+    assert_int_equal(faro_applier_snapshot(applier).spoiled, 0);
   }
   const faro_applier_view view = faro_applier_snapshot(applier);
   faro_blob policy = {.bytes = malloc(view.length), .length = view.length};
@@ -400,35 +392,33 @@ static void pause_active(play *p) {
   start_role(p, one);
 }
 
-typedef enum fault { KILLS, SERVER, REPLICA, LOST, PAUSE, FAULTS } fault;
+typedef enum fault { KILLS, SERVER, REPLICA, PAUSE, DIRECT } fault;
 
-/* What is harmed in a moment of a run. */
-static void harm(play *p, fault kind, unsigned moment) {
-  if (kind == SERVER && moment % 4 == 1) {
-    assert_int_equal(postgres("kill", p->server), 0);
-    assert_int_equal(postgres("start", p->server), 0);
-  }
-  if ((kind == REPLICA || kind == LOST) && moment == 1) {
-    const size_t one = kind == LOST ? wait_active(p) : ANALYZERS;
-    assert_int_equal(postgres("kill", p->server), 0);
-    if (kind == LOST) (void)faro_child_end(&p->role[one].child, SIGKILL, 60); /* with its machine */
-    assert_int_equal(postgres("promote", p->server), 0);
-    return;
-  }
-  if (kind == PAUSE && moment == 1) pause_active(p);
-  else kill_role(p, randombytes_uniform(ROLES));
+/* What is harmed in a moment of a run. `lost`: with the server's machine, that of the analyzer; in
+ * DIRECT: an analyzer is paused, instead of the server killed. */
+static void harm(play *p, fault kind, bool lost, unsigned moment) {
+  if ((kind == SERVER || (kind == DIRECT && !lost)) && moment % 6 == 1) {
+    assert_int_equal(server_command("kill", p->server), 0);
+    assert_int_equal(server_command("start", p->server), 0);
+  } else if (kind == REPLICA && moment == 1) {
+    const size_t one = lost ? wait_active(p) : ANALYZERS;
+    assert_int_equal(server_command("kill", p->server), 0);
+    if (lost) (void)faro_child_end(&p->role[one].child, SIGKILL, 60);
+    assert_int_equal(server_command("promote", p->server), 0);
+  } else if ((kind == PAUSE || (kind == DIRECT && lost)) && moment == 1) pause_active(p);
+  else kill_role(p, randombytes_uniform((uint32_t)p->roles));
 }
 
-static void survive(play *p, fault kind) {
-  for (size_t i = 0; i < ROLES; i++) start_role(p, i);
+static void survive(play *p, fault kind, bool lost) {
+  for (size_t i = 0; i < p->roles; i++) start_role(p, i);
   learn_campaign(p);
   becomes(p, 0, "/healthz", 200, "ok");
   becomes(p, 1, "/healthz", 200, "ok");
   assert_int_equal(pthread_create(&p->poster, NULL, post_all, p), 0);
   unsigned moment = 0;
   for (; posting(p) || moment < 2; moment++) {
-    faro_sleep(0.02 * (1 + randombytes_uniform(15)));
-    harm(p, kind, moment);
+    faro_sleep(0.04 * (1 + randombytes_uniform(15)));
+    harm(p, kind, lost, moment);
     supervise(p);
   }
   assert_int_equal(pthread_join(p->poster, NULL), 0);
@@ -437,18 +427,20 @@ static void survive(play *p, fault kind) {
   check_ledger(p);
 }
 
-/* Runs of each kind. */
-static size_t runs(void) {
+/* Runs of a kind: FARO_POSTGRES_RUNS is a number for all, or one for each kind, with commas. */
+static size_t runs(fault kind) {
   const char *text = getenv("FARO_POSTGRES_RUNS");
+  for (fault i = 0; text && i < kind && strchr(text, ','); i++) text = strchr(text, ',') + 1;
   return text ? (size_t)atoi(text) : 1;
 }
 
 static void play_faults(fault kind) {
-  for (size_t run = 0; run < runs(); run++) {
+  for (size_t run = 0; run < runs(kind); run++) {
     play *p = malloc(sizeof *p);
     assert_non_null(p);
-    open_play(p, run % 2 ? "shuffle-gaussian" : "shuffle-bits", kind == REPLICA || kind == LOST);
-    survive(p, kind);
+    const char *shuffled = (run + kind) % 2 ? "shuffle-bits" : "shuffle-gaussian";
+    open_play(p, kind == DIRECT ? "local-gaussian" : shuffled, kind == REPLICA);
+    survive(p, kind, run / 2 % 2 == (kind != DIRECT ? 0 : 1));
     close_play(p);
     free(p);
     print_message("run %zu of kind %d is good\n", run + 1, (int)kind);
@@ -467,16 +459,10 @@ static void test_postgres_analyzer__counts_once_if_the_server_is_killed(void **s
   play_faults(SERVER);
 }
 
-static void test_postgres_analyzer__counts_once_if_a_replica_is_promoted(void **state) {
+static void test_postgres_analyzer__counts_once_if_the_server_and_an_analyzer_are_lost(void **state) {
   (void)state;
   server_test();
   play_faults(REPLICA);
-}
-
-static void test_postgres_analyzer__counts_once_if_analyzer_and_server_are_lost(void **state) {
-  (void)state;
-  server_test();
-  play_faults(LOST);
 }
 
 static void test_postgres_analyzer__is_fenced_if_it_was_paused_and_replaced(void **state) {
@@ -485,13 +471,20 @@ static void test_postgres_analyzer__is_fenced_if_it_was_paused_and_replaced(void
   play_faults(PAUSE);
 }
 
+/* The analyzers collect themselves: each is a keeper of the open batch. */
+static void test_postgres_analyzer__counts_once_what_it_collects_itself(void **state) {
+  (void)state;
+  server_test();
+  play_faults(DIRECT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_postgres_analyzer__counts_once_if_roles_are_killed),
       cmocka_unit_test(test_postgres_analyzer__counts_once_if_the_server_is_killed),
-      cmocka_unit_test(test_postgres_analyzer__counts_once_if_a_replica_is_promoted),
-      cmocka_unit_test(test_postgres_analyzer__counts_once_if_analyzer_and_server_are_lost),
+      cmocka_unit_test(test_postgres_analyzer__counts_once_if_the_server_and_an_analyzer_are_lost),
       cmocka_unit_test(test_postgres_analyzer__is_fenced_if_it_was_paused_and_replaced),
+      cmocka_unit_test(test_postgres_analyzer__counts_once_what_it_collects_itself),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,9 +96,10 @@ static faro_status check_token(struct store_postgres *p, const char *sql, faro_e
   int64_t token = 0;
   const faro_status status = one_number(p->link, sql, &token, error);
   if (status != FARO_OK || token == p->token) return status;
-  const faro_status replaced = is_replaced(error);
-  if (!atomic_exchange(&p->replaced, true)) faro_log_error("replaced", error);
-  return replaced;
+  faro_error why = {0};
+  (void)is_replaced(&why);
+  if (!atomic_exchange(&p->replaced, true)) faro_log_error("replaced", &why);
+  return is_replaced(error);
 }
 
 static faro_status try_lock(struct store_postgres *p, bool *got, faro_error *error) {

@@ -1,0 +1,321 @@
+/* The analyzer's store in PostgreSQL (analyzer/store.h): who holds it, and what the server's files
+ * keep. Each test starts a server of its own from Debian's packages, so they are slow tests. */
+#include <sodium.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "service/analyzer/store.h"
+#include "service/state/batch_keys.h"
+#include "service/state/spool.h"
+#include "support/database_server.h"
+#include "support/support.h"
+
+/* For slow tests, in a build with libpq. */
+#define server_test()                                                                                        \
+  do {                                                                                                       \
+    slow_test();                                                                                             \
+    if (faro_spool_database_check("postgresql://", NULL) != FARO_OK) skip();                                 \
+  } while (0)
+
+static const char SCHEMA[] = "faro_analyzer", PLAIN[] = "plaintext of one client";
+
+typedef struct world {
+  char folder[64], server[96], url[300];
+  faro_campaign campaign; /* filled in as far as the store reads it */
+} world;
+
+static void begin(world *w, const char *release) {
+  *w = (world){.folder = "/tmp/faro-postgres-XXXXXX"};
+  assert_non_null(mkdtemp(w->folder));
+  assert_int_equal(chmod(w->folder, 0755), 0);
+  snprintf(w->server, sizeof w->server, "%s/server", w->folder);
+  assert_int_equal(mkdir(w->server, 0755), 0);
+  assert_int_equal(server_command("start", w->server), 0);
+  snprintf(w->url, sizeof w->url, "postgresql:///postgres?host=%s&user=faro", w->server);
+  w->campaign.release = faro_release_kind_find(release);
+  w->campaign.shufflers = 1;
+}
+
+static void end(world *w) {
+  char line[128];
+  assert_int_equal(server_command("stop", w->server), 0);
+  snprintf(line, sizeof line, "rm -rf %s", w->folder);
+  assert_int_equal(system(line), 0);
+}
+
+static faro_store *open_store(const world *w) {
+  faro_store *store = NULL;
+  assert_ok(faro_store_open(&store, w->url, FARO_READ_WRITE, error));
+  return store;
+}
+
+static void keep_keys(const world *w, faro_store *store, size_t analyzer) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/keys-%zu", w->folder, analyzer);
+  assert_ok(faro_store_keep_keys(store, path, &w->campaign, error));
+}
+
+static faro_status receive(faro_store *store, uint64_t number, faro_error *error) {
+  static const unsigned char hash[FARO_DIGEST_BYTES] = {1};
+  const faro_batch batch = {.number = number, .count = 1, .body = (const unsigned char *)PLAIN};
+  return faro_store_receive(store, &batch, sizeof PLAIN, hash, error);
+}
+
+static faro_status apply(faro_store *store, uint64_t number, faro_error *error) {
+  unsigned char bytes[] = "state";
+  const faro_blob some = {.bytes = bytes, .length = sizeof bytes};
+  const faro_store_state state = {.batches = number + 1, .release = some, .policy = some};
+  const uint64_t taken = number + 1;
+  const faro_store_step step = {.state = &state, .head = &some, .taken = &taken, .shufflers = 1};
+  const faro_debit debit = {.batch = number,
+                            .version = number + 2,
+                            .users = 1,
+                            .epsilon = 0.1,
+                            .delta = 1e-17,
+                            .charged = number + 1,
+                            .allowed = 9,
+                            .when = "now"};
+  faro_status status = faro_store_debit(store, &debit, error);
+  if (status == FARO_OK) status = faro_store_commit(store, &step, error);
+  if (status != FARO_OK) faro_store_rollback(store);
+  return status;
+}
+
+static size_t debits(const world *w) {
+  faro_store *store = NULL;
+  faro_debit rows[9];
+  size_t count = 9;
+  assert_ok(faro_store_open(&store, w->url, FARO_READ_ONLY, error));
+  assert_ok(faro_store_debits(store, 0, rows, &count, error));
+  faro_store_close(store);
+  return count;
+}
+
+/* One analyzer writes. What the other one reads is all that was committed, to the last bit. */
+static void test_postgres_store__one_writes_and_others_read(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_store *other = NULL;
+  faro_debit row;
+  faro_life life = FARO_LIFE_OPEN;
+  size_t one = 1;
+  uint64_t waits = 0;
+  begin(&w, "shuffle-bits");
+  assert_int_equal(faro_store_open(&other, w.url, FARO_READ_ONLY, NULL), FARO_INVALID);
+  faro_store *store = open_store(&w);
+  assert_int_equal(faro_store_open(&other, w.url, FARO_READ_WRITE, NULL), FARO_OLD);
+  assert_ok(faro_store_live(store, FARO_LIFE_PAUSED, error));
+  assert_ok(receive(store, 0, error));
+  assert_ok(apply(store, 0, error));
+  assert_ok(receive(store, 1, error));
+  assert_int_equal(apply(store, 0, NULL), FARO_SYSTEM); /* a batch is debited once */
+  assert_ok(faro_store_open(&other, w.url, FARO_READ_ONLY, error));
+  assert_ok(faro_store_debits(other, 0, &row, &one, error));
+  assert_int_equal(one, 1);
+  assert_true(row.epsilon == 0.1 && row.delta == 1e-17 && row.charged == 1);
+  assert_string_equal(row.when, "now");
+  assert_ok(faro_store_life(other, &life, error));
+  assert_int_equal(life, FARO_LIFE_PAUSED);
+  assert_ok(faro_store_waits(other, &waits, error));
+  assert_int_equal(waits, 1);
+  assert_int_equal(receive(other, 2, NULL), FARO_INVALID);
+  faro_store_close(other);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* An analyzer whose session was ended while it slept, and whose place another one has taken,
+ * changes nothing when it wakes up: not in a transaction that it had begun, nor in any other. */
+static void test_postgres_store__one_that_was_replaced_changes_nothing(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_store *second = NULL;
+  const faro_debit debit = {.charged = 1, .allowed = 9, .when = "then"};
+  const faro_blob head = {.bytes = (unsigned char *)"head", .length = 4};
+  begin(&w, "shuffle-bits");
+  faro_store *first = open_store(&w);
+  assert_ok(receive(first, 0, error));
+  assert_ok(faro_store_debit(first, &debit, error)); /* in the middle of a batch */
+  server_query(w.server, SCHEMA,
+               "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'");
+  const double until = faro_clock() + 120; /* the session ends in a moment */
+  while (faro_store_open(&second, w.url, FARO_READ_WRITE, NULL) != FARO_OK && faro_clock() < until)
+    faro_sleep(0.05);
+  assert_non_null(second);
+  assert_ok(apply(second, 0, error));
+  const faro_store_state nothing = {.release = head, .policy = head};
+  const faro_store_step step = {.state = &nothing, .head = &head};
+  assert_int_not_equal(faro_store_commit(first, &step, NULL), FARO_OK);
+  faro_store_rollback(first);
+  assert_int_equal(apply(first, 1, NULL), FARO_OLD);
+  assert_true(faro_store_replaced(first));
+  assert_int_equal(receive(first, 1, NULL), FARO_OLD);
+  assert_int_equal(faro_store_set_head(first, &head, NULL), FARO_OLD);
+  assert_int_equal(faro_store_confirm(first, NULL), FARO_OLD);
+  assert_int_equal(faro_store_present(first, NULL), FARO_OLD);
+  assert_int_equal(debits(&w), 1);
+  assert_ok(receive(second, 1, error));
+  assert_ok(apply(second, 1, error));
+  assert_int_equal(debits(&w), 2);
+  faro_store_close(first);
+  faro_store_close(second);
+  end(&w);
+}
+
+/* The token decides, also if a session lives on. */
+static void test_postgres_store__each_transaction_compares_the_token(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  assert_ok(receive(store, 0, error));
+  server_query(w.server, SCHEMA, "UPDATE meta SET token = token + 1");
+  assert_int_equal(apply(store, 0, NULL), FARO_OLD);
+  assert_int_equal(debits(&w), 0);
+  assert_true(faro_store_replaced(store));
+  faro_store_close(store);
+  store = open_store(&w); /* started again, it draws a token of its own */
+  server_query(w.server, SCHEMA, "UPDATE meta SET token = token + 1");
+  assert_int_equal(faro_store_ready(store, NULL), FARO_OLD);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* A server that was killed: the store connects again by itself, and goes on. */
+static void test_postgres_store__connects_again(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  assert_ok(receive(store, 0, error));
+  assert_int_equal(server_command("kill", w.server), 0);
+  assert_int_not_equal(apply(store, 0, NULL), FARO_OK);
+  assert_int_not_equal(faro_store_ready(store, NULL), FARO_OK);
+  assert_int_equal(faro_store_present(store, NULL), FARO_SYSTEM);
+  assert_int_equal(server_command("start", w.server), 0);
+  const double until = faro_clock() + 120;
+  while (faro_store_ready(store, NULL) != FARO_OK && faro_clock() < until) faro_sleep(0.05);
+  assert_ok(faro_store_present(store, error));
+  assert_ok(apply(store, 0, error));
+  assert_int_equal(debits(&w), 1);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* What was sealed to the keys of two analyzers can be opened by each. A key of an applied batch is
+ * gone, and a database that has fewer batches than the file of keys is an old copy. */
+static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_store *other = NULL;
+  faro_blob body = {0};
+  faro_error why = {0};
+  bool unheld = true;
+  char path[128];
+  begin(&w, "shuffle-gaussian");
+  faro_store *store = open_store(&w);
+  keep_keys(&w, store, 0);
+  assert_ok(faro_store_open(&other, w.url, FARO_READ_ONLY, error));
+  keep_keys(&w, other, 1);
+  assert_ok(receive(store, 0, error));
+  assert_ok(faro_store_follow(other, &unheld, error));
+  assert_false(unheld);
+  faro_store *const all[] = {store, other};
+  for (size_t i = 0; i < 2; i++) {
+    assert_ok(faro_store_waiting(all[i], 0, 0, &body, error));
+    assert_int_equal(body.length, sizeof PLAIN);
+    assert_memory_equal(body.bytes, PLAIN, sizeof PLAIN);
+    free(body.bytes);
+  }
+  faro_store_close(store);
+  const double until = faro_clock() + 120; /* the server notices the end of the session in a moment */
+  while (!unheld && faro_clock() < until) assert_ok(faro_store_follow(other, &unheld, error));
+  assert_true(unheld);
+  faro_store_drop_keys(other); /* one that has lost its keys must not take over what it cannot open */
+  keep_keys(&w, other, 2);
+  assert_int_equal(faro_store_follow(other, &unheld, &why), FARO_SYSTEM);
+  assert_non_null(strstr(why.message, "batch 0 came before this standby had published its key"));
+  store = open_store(&w);
+  keep_keys(&w, store, 0);
+  assert_ok(apply(store, 0, error));
+  assert_ok(faro_store_purge(store, error));
+  faro_store_close(store);
+  server_query(w.server, SCHEMA, "UPDATE state SET batches = 0");
+  store = open_store(&w);
+  why = (faro_error){0};
+  snprintf(path, sizeof path, "%s/keys-0", w.folder);
+  assert_int_equal(faro_store_keep_keys(store, path, &w.campaign, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "this is an old copy of the database"));
+  faro_store_close(store);
+  faro_store_close(other);
+  end(&w);
+}
+
+/* The secret key of batch 0 in a file of keys. */
+static void read_key(const world *w, unsigned char key[static FARO_PAIR_BYTES]) {
+  char path[128];
+  sqlite3 *handle = NULL;
+  sqlite3_stmt *statement = NULL;
+  snprintf(path, sizeof path, "%s/keys-0", w->folder);
+  assert_int_equal(sqlite3_open(path, &handle), SQLITE_OK);
+  assert_int_equal(
+      sqlite3_prepare_v2(handle, "SELECT secret FROM keys WHERE batch = 0", -1, &statement, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+  assert_int_equal(sqlite3_column_bytes(statement, 0), FARO_PAIR_BYTES);
+  memcpy(key, sqlite3_column_blob(statement, 0), FARO_PAIR_BYTES);
+  sqlite3_finalize(statement);
+  sqlite3_close(handle);
+}
+
+/* Neither a body nor the key of its batch is anywhere when the batch was applied, the server's log
+ * included. The same bytes are found if the same store keeps them without a key: so the search can
+ * find them. */
+static void test_postgres_store__nothing_readable_of_an_applied_batch_remains(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  unsigned char key[FARO_PAIR_BYTES];
+  begin(&w, "local-gaussian");
+  faro_store *store = open_store(&w);
+  keep_keys(&w, store, 0);
+  read_key(&w, key);
+  assert_ok(receive(store, 0, error));
+  server_query(w.server, "", "CHECKPOINT");
+  assert_int_equal(server_traces(w.folder, PLAIN, strlen(PLAIN)), 0);
+  assert_true(server_traces(w.folder, key, sizeof key) > 0);
+  assert_ok(apply(store, 0, error));
+  assert_ok(faro_store_purge(store, error));
+  assert_false(faro_store_needs_purge(store));
+  server_query(w.server, "", "CHECKPOINT");
+  assert_int_equal(server_traces(w.folder, PLAIN, strlen(PLAIN)), 0);
+  assert_int_equal(server_traces(w.folder, key, sizeof key), 0);
+  faro_store_drop_keys(store);
+  assert_ok(receive(store, 1, error));
+  assert_ok(apply(store, 1, error));
+  server_query(w.server, "", "VACUUM FULL");
+  server_query(w.server, "", "CHECKPOINT");
+  assert_true(server_traces(w.folder, PLAIN, strlen(PLAIN)) > 0);
+  faro_store_close(store);
+  end(&w);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_postgres_store__one_writes_and_others_read),
+      cmocka_unit_test(test_postgres_store__one_that_was_replaced_changes_nothing),
+      cmocka_unit_test(test_postgres_store__each_transaction_compares_the_token),
+      cmocka_unit_test(test_postgres_store__connects_again),
+      cmocka_unit_test(test_postgres_store__bodies_wait_for_the_keepers_of_their_batch),
+      cmocka_unit_test(test_postgres_store__nothing_readable_of_an_applied_batch_remains),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
