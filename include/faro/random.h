@@ -85,8 +85,8 @@ FARO_API faro_source faro_source_all_parties(faro_secure_rng *secure);
 
 FARO_API void faro_rng_refill(faro_rng *rng);
 
-/* The next 64 random bits. A word handed out is wiped from the buffer; draws for simulated worlds that
- * take many words at once leave them there. */
+/* The next 64 random bits. A word handed out is wiped from the buffer. Only draws for simulated
+ * worlds that take many words at once leave them there. */
 static inline uint64_t faro_rng_next(faro_rng *rng) {
   if (rng->left == 0) faro_rng_refill(rng);
   const uint64_t word = rng->word[--rng->left];
