@@ -5,8 +5,8 @@
  * Philox 4x64-10 (Salmon et al. 2011): a block of four words is a permutation of its counter, ten
  * rounds of two products of 64 by 64 bits. With AVX-512 the blocks of a buffer are computed in
  * lanes, eight to a vector, and the words are those of the plain function. Lanes of AVX2 are not
- * worth it: they would have to make each product of four smaller ones, and processors multiply whole
- * words as fast. */
+ * worth it: each product would be made of four smaller ones, and processors multiply whole words as
+ * fast. */
 #include <Random123/philox.h>
 #include <string.h>
 
