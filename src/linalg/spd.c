@@ -165,7 +165,7 @@ bool faro_spd_whiten(faro_spd *spd, const double *a, double *w) {
 }
 
 double faro_spd_grow(faro_spd *spd, double s, const double *x, double *w, double *gain) {
-  return faro_small_update(spd->d, s, x, w, gain, spd->work);
+  return faro_update_by(faro_lanes_here(), spd->d, s, x, w, gain, spd->work);
 }
 
 void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest) {
