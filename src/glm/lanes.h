@@ -19,4 +19,7 @@ void faro_lanes_log1p(size_t count, const double *x, double *out); /* 0 <= x <= 
 void faro_lanes_link(faro_link link, size_t count, const double *z, double *potential, double *mean,
                      double *slope);
 
+/* For tests: vectors of at most 8, 4 or 2 numbers from now on. */
+void faro_lanes_limit(unsigned lanes);
+
 #endif
