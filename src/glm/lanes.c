@@ -156,6 +156,10 @@ INLINE void each_probit(size_t count, const double *z, double *mean, double *slo
 
 /* Widths. */
 
+static unsigned widest = 8;
+
+void faro_lanes_limit(unsigned lanes) { widest = lanes; }
+
 #define VERSION(name, attribute)                                                                             \
   attribute static void exp_##name(size_t count, const double *x, double *out) { each_exp(count, x, out); }  \
   attribute static void log_##name(size_t count, const double *x, double *out) { each_log(count, x, out); }  \
@@ -180,10 +184,13 @@ VERSION(plain, )
 #endif
 VERSION(avx2, __attribute__((target("avx2"))))
 VERSION(avx512, __attribute__((target("avx512f,avx512dq" WHOLE))))
+static bool has_avx512(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+}
 #define CHOOSE(name, ...)                                                                                    \
   do {                                                                                                       \
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) name##_avx512(__VA_ARGS__); \
-    else if (__builtin_cpu_supports("avx2")) name##_avx2(__VA_ARGS__);                                       \
+    if (widest >= 8 && has_avx512()) name##_avx512(__VA_ARGS__);                                             \
+    else if (widest >= 4 && __builtin_cpu_supports("avx2")) name##_avx2(__VA_ARGS__);                        \
     else name##_plain(__VA_ARGS__);                                                                          \
   } while (0)
 #else

@@ -2,9 +2,9 @@
  * library, and is the oracle.
  *
  * The same bytes on every machine and for every width of vectors: each value is computed by itself,
- * without fused multiply-add. Relative errors, measured in test_lanes: exp, log and log1p 2 ulp, the
- * logistic link 4 ulp, the probit's mean and slope 6 ulp; below the least normal number as much
- * absolutely. NaN stays NaN. */
+ * without fused multiply-add. Relative errors (test_lanes): exp, log and log1p 2 ulp, the logistic
+ * link 4 ulp, the probit's mean and slope 6 ulp; below the least normal number as much absolutely.
+ * NaN stays NaN. */
 #ifndef FARO_GLM_LANES_H
 #define FARO_GLM_LANES_H
 
@@ -18,5 +18,8 @@ void faro_lanes_log1p(size_t count, const double *x, double *out); /* 0 <= x <= 
 /* As faro_link_map (link.h). Outputs may not be `z`. */
 void faro_lanes_link(faro_link link, size_t count, const double *z, double *potential, double *mean,
                      double *slope);
+
+/* For tests: vectors of at most 8, 4 or 2 numbers from now on. */
+void faro_lanes_limit(unsigned lanes);
 
 #endif

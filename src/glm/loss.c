@@ -111,12 +111,14 @@ void faro_glm_gradients(faro_link link, const faro_rows *rows, size_t first, siz
   const size_t d = rows->dimension;
   const double *x = rows->x + first * d;
   double z[BLOCK] = {0}, mean[BLOCK];
-  products(d, count, x, theta, z);
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < count; i++) gradients[j * BLOCK + i] = x[i * d + j];
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < BLOCK; i++) z[i] += theta[j] * gradients[j * BLOCK + i];
   faro_lanes_link(link, count, z, NULL, mean, NULL);
-  for (size_t i = 0; i < count; i++) {
-    const double residual = mean[i] - rows->y[first + i];
-    for (size_t j = 0; j < d; j++) *gradients++ = residual * *x++;
-  }
+  for (size_t i = 0; i < count; i++) mean[i] -= rows->y[first + i];
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < count; i++) gradients[j * BLOCK + i] *= mean[i];
 }
 
 double faro_glm_loss(faro_link link, const faro_rows *rows, double ridge, const double *theta) {

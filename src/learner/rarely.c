@@ -228,9 +228,16 @@ static double log_det(const double *w, size_t d) {
   return sum;
 }
 
-static void take(const faro_statistics *sum, double lambda, size_t d, double *a) {
-  memcpy(a, sum->sum, faro_packed(d) * sizeof *a);
-  for (size_t i = 0; i < d; i++) a[faro_diagonal(i)] += lambda;
+/* a = lambda I + the released sum. False if nothing has changed. */
+static bool take(const faro_statistics *sum, double lambda, size_t d, double *a) {
+  bool same = true;
+  for (size_t i = 0; i < d; i++)
+    for (size_t j = 0; j <= i; j++, a++) {
+      const double entry = sum->sum[faro_packed(i) + j] + (i == j ? lambda : 0);
+      same = same && *a == entry;
+      *a = entry;
+    }
+  return !same;
 }
 
 /* The published program fits theta_o after rounds that explore only. Noise alone can make V outgrow
@@ -275,10 +282,8 @@ static void look_at_H(faro_rarely *r, uint64_t users) {
 void faro_rarely_see(void *state, const faro_statistics sum[FARO_PARTS]) {
   faro_rarely *r = state;
   const size_t d = r->params.dimension;
-  take(&sum[0], r->constant.lambda[0], d, r->V);
-  take(&sum[1], r->constant.lambda[1], d, r->H);
-  look_at_V(r);
-  look_at_H(r, sum[1].users);
+  if (take(&sum[0], r->constant.lambda[0], d, r->V)) look_at_V(r);
+  if (take(&sum[1], r->constant.lambda[1], d, r->H) || !r->exact) look_at_H(r, sum[1].users);
 }
 
 static double ridge_of(const faro_rarely *r, unsigned part) {

@@ -68,8 +68,8 @@ double faro_bits_delta(uint64_t bits, double bias, uint64_t shift, double epsilo
   return fmin(1, (double)fmaxl(above, below) * ROUND);
 }
 
-/* Phi^-1(target) near `start`, by Newton's method; target in (0, 1/2]. A step of s leaves an error of
- * |q| s^2 / 2. */
+/* Phi^-1(target) near `start`, by Newton's method; target in (0, 1/2]. A step of s leaves an error
+ * of |q| s^2 / 2. */
 static long double quantile_near(long double start, long double target) {
   long double q = start;
   long double step = 1;

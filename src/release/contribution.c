@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "release/plant.h"
-#include "release/rows.h"
+#include "release/columns.h"
 
 /* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high] (docs/privacy.md, Lemma 1). With
  * a = |x|^2, b = |v|^2, c = <x, v>:
@@ -245,23 +245,40 @@ double faro_contribution_clip(const faro_contribution *c, const double *x, doubl
   return clip(c, y);
 }
 
-static void add_ball(const faro_contribution *c, const double *x, double *total) {
-  const double factor = shrink(c, x);
-  for (size_t i = 0; factor > 0 && i < c->dimension; i++) total[i] += factor * x[i];
+/* False if anybody is too long, or not finite. */
+static bool all_within(const faro_contribution *c, const double *x, size_t stride, size_t count) {
+  enum { MANY = 64 };
+  size_t over = 0;
+  for (size_t from = 0; from < count; from += MANY) {
+    const size_t n = count - from < MANY ? count - from : MANY;
+    double square[MANY] = {0};
+    for (size_t j = 0; j < c->dimension; j++)
+      for (size_t i = 0; i < n; i++) square[i] += x[j * stride + from + i] * x[j * stride + from + i];
+    for (size_t i = 0; i < n; i++) over += square[i] <= c->norm * c->norm ? 0 : 1;
+  }
+  return over == 0;
 }
 
-/* Four users together, because a single sum in memory waits for its last addition. */
-void faro_contribution_total(const faro_contribution *c, const double *restrict x, uint64_t count,
-                             double *restrict total) {
-  const size_t d = c->dimension;
-  for (size_t i = 0; i < d; i++) total[i] = 0;
-  for (; count >= 4; count -= 4, x += 4 * d) {
-    bool whole = true;
-    for (size_t k = 0; k < 4; k++) whole &= shrink(c, x + k * d) == 1;
-    for (size_t i = 0; whole && i < d; i++) total[i] += (x[i] + x[d + i]) + (x[2 * d + i] + x[3 * d + i]);
-    for (size_t k = 0; !whole && k < 4; k++) add_ball(c, x + k * d, total);
+/* In eight sums, because one waits for its last addition. */
+static double add_up(const double *x, size_t count) {
+  double part[8] = {0};
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (size_t k = 0; k < 8; k++) part[k] += x[i + k];
+  for (; i < count; i++) part[i % 8] += x[i];
+  return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
+}
+
+void faro_contribution_total(const faro_contribution *c, const double *x, size_t stride, size_t count,
+                             double *total) {
+  const bool within = all_within(c, x, stride, count);
+  for (size_t j = 0; j < c->dimension; j++) total[j] = within ? add_up(x + j * stride, count) : 0;
+  for (size_t i = 0; !within && i < count; i++) {
+    double row[FARO_DIMENSION_MAX];
+    for (size_t j = 0; j < c->dimension; j++) row[j] = x[j * stride + i];
+    make_ball(c, row, row);
+    for (size_t j = 0; j < c->dimension; j++) total[j] += row[j];
   }
-  for (; count > 0; count--, x += d) add_ball(c, x, total);
 }
 
 /* w x x', packed and weighed. Returns the end of it. */

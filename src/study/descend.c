@@ -33,7 +33,7 @@
 
 #include "base/abort.h"
 #include "glm/loss.h"
-#include "release/rows.h"
+#include "release/columns.h"
 #include "study/state.h"
 
 /* The plan of a fit. */
@@ -160,7 +160,7 @@ static void measure_gradient(faro_study *s, unsigned part, faro_release *release
   for (size_t i = 0; i < rows.count; i += FARO_GLM_BLOCK) {
     const size_t count = rows.count - i < FARO_GLM_BLOCK ? rows.count - i : FARO_GLM_BLOCK;
     faro_glm_gradients(s->params.link, &rows, i, count, s->theta, s->block);
-    out = faro_release_absorb_rows(release, s->block, count);
+    out = faro_release_absorb_columns(release, s->block, FARO_GLM_BLOCK, count);
   }
   out |= absorb_others(s, s->people - rows.count, release);
   FARO_INVARIANT(out);

@@ -38,7 +38,7 @@ struct faro_study {
   double *zero, *scratch; /* `dimension` numbers each */
   double *theta, *gradient, *seen, *direction, *mean, *total;
   double *packed;
-  double *block; /* FARO_GLM_BLOCK rows */
+  double *block; /* FARO_GLM_BLOCK rows, as columns */
 };
 
 faro_rows faro_study_rows(const faro_study *study, unsigned part);

@@ -39,7 +39,7 @@ faro_status __wrap_faro_release_create(faro_release **, const faro_release_kind 
                                        const faro_release_params *, faro_source, faro_error *);
 bool __wrap_faro_release_absorb(faro_release *, const double *, double);
 bool __wrap_faro_release_absorb_alike(faro_release *, const double *, double, uint64_t);
-bool __wrap_faro_release_absorb_rows(faro_release *, const double *, uint64_t);
+bool __wrap_faro_release_absorb_columns(faro_release *, const double *, size_t, size_t);
 
 faro_status __wrap_faro_release_create(faro_release **release, const faro_release_kind *kind,
                                        const faro_contribution *contribution,
@@ -91,10 +91,13 @@ bool __wrap_faro_release_absorb_alike(faro_release *release, const double *x, do
   return out;
 }
 
-bool __wrap_faro_release_absorb_rows(faro_release *release, const double *x, uint64_t users) {
-  const size_t d = release->contribution.dimension;
+bool __wrap_faro_release_absorb_columns(faro_release *release, const double *x, size_t stride, size_t users) {
+  double row[WATCH_LENGTH];
   bool out = false;
-  for (uint64_t i = 0; i < users; i++) out |= __wrap_faro_release_absorb(release, x + i * d, 0);
+  for (size_t i = 0; i < users; i++) {
+    for (size_t j = 0; j < release->contribution.dimension; j++) row[j] = x[j * stride + i];
+    out |= __wrap_faro_release_absorb(release, row, 0);
+  }
   return out;
 }
 

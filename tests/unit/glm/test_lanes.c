@@ -115,19 +115,30 @@ static void test_link__has_limits_and_keeps_nan(void **state) {
   assert_true(isinf(out[0]) && isinf(out[1]) && out[2] == 0 && out[3] == 0 && isnan(out[4]) && out[5] == 1);
 }
 
-/* A value does not depend on its neighbours, so on no width of vectors either. */
-static void test_lanes__compute_each_value_by_itself(void **state) {
+/* A value does not depend on its neighbours, nor on the width of vectors. */
+static void test_lanes__give_the_same_bytes_for_every_width(void **state) {
   (void)state;
-  enum { MOST = 130 };
-  double z[MOST], many[3][MOST], one[3];
-  for (size_t i = 0; i < MOST; i++) z[i] = between(-30, 30);
-  for (faro_link link = 0; link < FARO_LINK_COUNT; link++) {
-    faro_lanes_link(link, MOST, z, many[0], many[1], many[2]);
-    for (size_t i = 0; i < MOST; i++) {
-      faro_lanes_link(link, 1, z + i, &one[0], &one[1], &one[2]);
-      for (int k = 0; k < 3; k++) assert_memory_equal(&one[k], &many[k][i], sizeof one[k]);
+  enum { MOST = 1000 };
+  double z[MOST], many[3][MOST], one[3], x[MOST], wide[MOST], log;
+  for (size_t i = 0; i < MOST; i++) z[i] = between(-40, 40);
+  for (size_t i = 0; i < MOST; i++) x[i] = exp(z[i]);
+  faro_lanes_log(MOST, x, wide);
+  for (unsigned lanes = 8; lanes >= 2; lanes /= 2)
+    for (faro_link link = 0; link < FARO_LINK_COUNT; link++) {
+      faro_lanes_limit(8);
+      faro_lanes_link(link, MOST, z, many[0], many[1], many[2]);
+      faro_lanes_limit(lanes);
+      for (size_t i = 0; i < MOST; i++) {
+        faro_lanes_link(link, 1, z + i, &one[0], &one[1], &one[2]);
+        for (int k = 0; k < 3; k++) assert_memory_equal(&one[k], &many[k][i], sizeof one[k]);
+        faro_lanes_log(1, x + i, &log);
+        assert_memory_equal(&log, &wide[i], sizeof log);
+      }
+      double again[3][MOST];
+      faro_lanes_link(link, MOST, z, again[0], again[1], again[2]);
+      assert_memory_equal(again, many, sizeof many);
     }
-  }
+  faro_lanes_limit(8);
 }
 
 int main(void) {
@@ -138,7 +149,7 @@ int main(void) {
       cmocka_unit_test(test_link__is_within_some_last_places_of_the_truth),
       cmocka_unit_test(test_link__agrees_with_the_plain_one),
       cmocka_unit_test(test_link__has_limits_and_keeps_nan),
-      cmocka_unit_test(test_lanes__compute_each_value_by_itself),
+      cmocka_unit_test(test_lanes__give_the_same_bytes_for_every_width),
   };
   return cmocka_run_group_tests(tests, open_stream, NULL);
 }

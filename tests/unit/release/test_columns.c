@@ -1,8 +1,8 @@
-/* rows: users who come many at a time leave what they leave one by one. */
+/* columns: users who come many at a time leave what they leave one by one. */
 #include <math.h>
 #include <string.h>
 
-#include "release/rows.h"
+#include "release/columns.h"
 #include "support/support.h"
 
 enum { D = 3, USERS = 60, BATCH = 20 };
@@ -10,11 +10,12 @@ enum { D = 3, USERS = 60, BATCH = 20 };
 static faro_sim_rng noise[2];
 
 /* Some are too long, and one is not finite. */
-static void draw(double *x) {
+static void draw(double x[D][USERS]) {
   faro_sim_rng sim;
   faro_sim_open(&sim, 73, 0, FARO_ROLE_USER);
-  for (size_t i = 0; i < USERS * D; i++) x[i] = 1.6 * faro_sim_uniform(&sim) - 0.8;
-  for (size_t i = 0; i < D; i++) x[33 * D + i] = i == 1 ? (double)NAN : 5;
+  for (size_t i = 0; i < USERS; i++)
+    for (size_t j = 0; j < D; j++)
+      x[j][i] = i == 33 ? (j == 1 ? (double)NAN : 5) : 1.6 * faro_sim_uniform(&sim) - 0.8;
 }
 
 static faro_release *make(const faro_release_kind *kind, faro_sim_rng *sim) {
@@ -37,7 +38,7 @@ static void compare(const faro_release *one, const faro_release *many) {
 
 /* In portions of every size; they also go over the end of a batch, and of the horizon. */
 static void check(const faro_release_kind *kind) {
-  double x[USERS * D];
+  double x[D][USERS];
   draw(x);
   for (uint64_t portion = 1; portion <= USERS; portion += portion < 8 ? 1 : 13) {
     faro_release *one = make(kind, &noise[0]);
@@ -45,19 +46,20 @@ static void check(const faro_release_kind *kind) {
     for (uint64_t i = 0; i < USERS; i += portion) {
       const uint64_t count = USERS - i < portion ? USERS - i : portion;
       bool out = false;
-      for (uint64_t k = i; k < i + count; k++) out |= faro_release_absorb(one, x + k * D, 0);
-      assert_int_equal(faro_release_absorb_rows(many, x + i * D, count), out);
+      for (uint64_t k = i; k < i + count; k++)
+        out |= faro_release_absorb(one, (double[D]){x[0][k], x[1][k], x[2][k]}, 0);
+      assert_int_equal(faro_release_absorb_columns(many, x[0] + i, USERS, count), out);
       assert_int_equal(faro_release_missing(one), faro_release_missing(many));
       compare(one, many);
     }
-    assert_false(faro_release_absorb_rows(many, x, 5)); /* nobody is missing */
+    assert_false(faro_release_absorb_columns(many, x[0], USERS, 5)); /* nobody is missing */
     compare(one, many);
     faro_release_destroy(one);
     faro_release_destroy(many);
   }
 }
 
-static void test_rows__are_absorbed_as_one_by_one_by_every_release(void **state) {
+static void test_columns__are_absorbed_as_one_by_one_by_every_release(void **state) {
   (void)state;
   for (size_t k = 0; k < faro_release_kinds(); k++)
     if (faro_release_kind_calibrates(faro_release_kind_at(k), FARO_CALIBRATION_TIGHT))
@@ -66,7 +68,7 @@ static void test_rows__are_absorbed_as_one_by_one_by_every_release(void **state)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows__are_absorbed_as_one_by_one_by_every_release),
+      cmocka_unit_test(test_columns__are_absorbed_as_one_by_one_by_every_release),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
