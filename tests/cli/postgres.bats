@@ -102,3 +102,89 @@ logged() {
   has "$stderr" "PostgreSQL's setting fsync must be on, not off"
   stop analyzer
 }
+
+# An analyzer and a standby with one database, and a shuffler and clients that know both: sharing
+sharing() {
+  campaign
+  server=$(mktemp -d /tmp/faro-postgres-XXXXXX) # not in $T: the server's user must reach it
+  tests/support/postgres start "$server"
+  database="postgresql:///postgres?host=$server&user=faro"
+  sed -i '/^database:/d' "$T/analyzer.yaml"
+  printf 'database: %s\nstate: %s\n' "$database" "$T/analyzer.keys" >>"$T/analyzer.yaml"
+  local public=$(free_port) i
+  sed "s|^listen:.*|listen: 127.0.0.1:$public|; s|^state:.*|state: $T/standby.keys|" "$T/analyzer.yaml" >"$T/standby.yaml"
+  standby_url="http://127.0.0.1:$public"
+  for i in shuffler 1 2 3; do echo "standby: $standby_url" >>"$T/$i.yaml"; done
+}
+
+@test "postgres: an analyzer is lost, and the one that waited goes on" {
+  sharing
+  declare -A pids
+  faro 0 analyzer --check-config --config "$T/analyzer.yaml"
+  not has "$output" "it is in the database"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  faro 0 analyzer --check-config --config "$T/standby.yaml"
+  has "$output" "it is in the database"
+  role_named standby analyzer "$T/standby.yaml"
+  logged standby '"event":"standby"'
+  faro 0 health "$standby_url"
+  run get "$standby_url" /readyz
+  has "$output" "standby: this analyzer serves nobody until it takes over"
+  role_named shuffler shuffler "$T/shuffler.yaml"
+  round 1 0.5
+  round 2 1
+  version 2
+  kill -KILL "${pids[analyzer]}"
+  logged standby '"event":"taken-over"'
+  version 2
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  logged analyzer '"event":"standby"'
+  round 3 1
+  round 1 1
+  version 3
+  faro 0 ledger verify --database "$database" --key "$T/analyzer.sign.public"
+  faro 0 ledger verify --url "$standby_url" --key "$T/analyzer.sign.public"
+  # the server is killed, and comes back
+  tests/support/postgres kill "$server"
+  logged standby '"event":"database-lost"'
+  run get "$standby_url" /healthz
+  has "$output" "database-lost: the database does not answer; see the log"
+  faro 1 health "$standby_url"
+  tests/support/postgres start "$server"
+  local i
+  for ((i = 0; i < 3000; i++)); do
+    grep -q '"event":"database-back"' "$T/standby.log" && break
+    grep -q '"event":"taken-over"' "$T/analyzer.log" && break # it was faster
+    sleep 0.02
+  done
+  version 3
+  stop shuffler
+}
+
+@test "postgres: an analyzer's settings, and commands that need a file" {
+  sharing
+  faro 3 backup analyzer --config "$T/analyzer.yaml" --out "$T/copy"
+  has "$stderr" "the state is in a database server: it cannot be copied or moved as a file"
+  sed '/^state:/d' "$T/analyzer.yaml" >"$T/no.yaml"
+  faro 3 analyzer --check-config --config "$T/no.yaml"
+  has "$stderr" "no.yaml: state is required with a database in a server"
+  sed "s|^database:.*|database: $T/analyzer.db|" "$T/analyzer.yaml" >"$T/no.yaml"
+  faro 3 analyzer --check-config --config "$T/no.yaml"
+  has "$stderr" "no.yaml: state is for a database in a server"
+  sed "s|^database:.*|database: mysql://me:secret@there/faro|" "$T/analyzer.yaml" >"$T/no.yaml"
+  faro 3 analyzer --check-config --config "$T/no.yaml"
+  has "$stderr" "database must be a URL postgresql://... (got mysql:...)"
+  not has "$stderr" secret
+  sed "\$a standby: {follow: true}" "$T/analyzer.yaml" >"$T/no.yaml"
+  faro 3 analyzer --check-config --config "$T/no.yaml"
+  has "$stderr" "standby must not be given with a database in a server"
+  faro 3 ledger explain --database "$database"
+  has "$stderr" "the database holds no state of an analyzer"
+  tests/support/postgres stop "$server"
+  faro 4 analyzer --check-config --config "$T/analyzer.yaml"
+  echo 'fsync = off' >>"$server/data/postgresql.conf"
+  tests/support/postgres start "$server"
+  run --separate-stderr "$FARO" analyzer --config "$T/analyzer.yaml"
+  [ "$status" -eq 3 ]
+  has "$stderr" "PostgreSQL's setting fsync must be on, not off"
+}

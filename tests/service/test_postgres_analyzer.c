@@ -1,7 +1,7 @@
 /* Two analyzers with one database in PostgreSQL, behind two front-ends of a shuffler in the same
  * server: whatever is killed or paused, every acknowledged report counts once, the ledger is
  * debited once for each batch, and the policy is that of an applier in this program that was never
- * disturbed, byte for byte. Real processes; each test starts a server of its own (support/postgres),
+ * disturbed, byte for byte. Real processes; each run starts a server of its own (support/postgres),
  * so they are slow tests. */
 #include <pthread.h>
 #include <signal.h>
@@ -373,8 +373,8 @@ static void kill_role(play *p, size_t index) {
   start_role(p, index);
 }
 
-/* The analyzer that serves hangs until the other one has taken over. When it wakes up, it finds that
- * out, and ends: so it has published and debited nothing since. */
+/* The analyzer that serves hangs until the other one has taken over. When it wakes up, it finds
+ * that out, and ends: so it has published and debited nothing since. */
 static void pause_active(play *p) {
   const size_t one = wait_active(p);
   role *r = &p->role[one];

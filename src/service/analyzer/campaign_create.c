@@ -353,11 +353,9 @@ static faro_status check_token_file(const char *path, faro_error *error) {
 }
 
 static faro_status check_applied(const faro_analyzer_settings *s, faro_store *store, faro_error *error) {
-  faro_store_state state = {0};
-  faro_status status = faro_store_state_load(store, &state, error);
-  if (status == FARO_OK) status = faro_applied_check(s->database, state.batches, error);
-  faro_store_state_clear(&state);
-  return status;
+  uint64_t batches = 0;
+  const faro_status status = faro_store_batches(store, &batches, error);
+  return status == FARO_OK ? faro_applied_check(s->database, batches, error) : status;
 }
 
 /* The file of the state, or that of keys. */

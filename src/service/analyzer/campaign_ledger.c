@@ -124,14 +124,12 @@ faro_status faro_debit_read(const json_t *json, faro_debit *debit, faro_error *e
 
 /* The last entry says how much is charged in all. */
 static faro_status last_debit(faro_store *store, faro_debit *last, faro_error *error) {
-  faro_store_state state;
+  uint64_t batches = 0;
   size_t one = 1;
   *last = (faro_debit){0};
-  faro_status status = faro_store_state_load(store, &state, error);
-  if (status != FARO_OK) return status;
-  if (state.batches > 0) status = faro_store_debits(store, state.batches - 1, last, &one, error);
-  faro_store_state_clear(&state);
-  return status;
+  const faro_status status = faro_store_batches(store, &batches, error);
+  if (status != FARO_OK || batches == 0) return status;
+  return faro_store_debits(store, batches - 1, last, &one, error);
 }
 
 /* `most`: in phases only, reports in all batches together. How many batches that makes is not known

@@ -28,6 +28,7 @@ const char *const faro_store_sql[STATEMENTS] = {
     [SET_CAMPAIGN] = "INSERT INTO campaign VALUES (1, ?, ?)",
     [GET_MOVE] = "SELECT document FROM move ORDER BY number DESC LIMIT 1",
     [ADD_MOVE] = "INSERT INTO move VALUES (?, ?)",
+    [GET_BATCHES] = "SELECT batches FROM state",
     [GET_STATE] = "SELECT batches, release, policy, seen FROM state",
     [GET_FENCE] = "SELECT one FROM fence",
     [LIFT_FENCE] = "DELETE FROM fence",
@@ -247,8 +248,15 @@ faro_status faro_store_state_load(faro_store *store, faro_store_state *state, fa
     if (status == FARO_OK) status = take_blob(store, GET_STATE, 3, &state->seen, error);
   }
   reset(store, GET_STATE);
+  if (status == FARO_OK && state->release.bytes && store->kind->unseal)
+    status = store->kind->unseal(store, SECRET_RELEASE, state->batches, &state->release, error);
   if (status != FARO_OK) faro_store_state_clear(state);
   return status;
+}
+
+faro_status faro_store_batches(faro_store *store, uint64_t *batches, faro_error *error) {
+  *batches = 0;
+  return one_number(store, GET_BATCHES, batches, error);
 }
 
 void faro_store_state_clear(faro_store_state *state) {
@@ -258,10 +266,21 @@ void faro_store_state_clear(faro_store_state *state) {
   *state = (faro_store_state){0};
 }
 
+static faro_status seal(faro_store *s, store_secret what, uint64_t batch, const faro_blob *plain,
+                        faro_blob *sealed, faro_error *error) {
+  return s->kind->seal ? s->kind->seal(s, what, batch, plain, sealed, error) : FARO_OK;
+}
+
 static faro_status put_state(faro_store *s, const faro_store_state *state, faro_error *error) {
-  return run(s, SET_STATE, error, "ibbb", (int64_t)state->batches, state->release.bytes,
-             state->release.length, state->policy.bytes, state->policy.length, state->seen.bytes,
-             state->seen.length);
+  faro_blob sealed = {0};
+  const faro_status status = seal(s, SECRET_RELEASE, state->batches, &state->release, &sealed, error);
+  if (status != FARO_OK) return status;
+  const faro_blob *release = sealed.bytes ? &sealed : &state->release;
+  const faro_status put =
+      run(s, SET_STATE, error, "ibbb", (int64_t)state->batches, release->bytes, release->length,
+          state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length);
+  free(sealed.bytes);
+  return put;
 }
 
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state, faro_error *error) {
@@ -284,11 +303,12 @@ faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *numb
 
 static faro_status put_inbox(faro_store *s, const faro_batch *batch, size_t length, faro_error *error) {
   faro_blob sealed = {0};
-  const faro_status status = s->kind->seal ? s->kind->seal(s, batch, length, &sealed, error) : FARO_OK;
+  const faro_blob plain = {.bytes = (unsigned char *)batch->body, .length = length};
+  const faro_status status = seal(s, SECRET_BODY, batch->number, &plain, &sealed, error);
   if (status != FARO_OK) return status;
-  const void *body = sealed.bytes ? sealed.bytes : batch->body;
+  const faro_blob *body = sealed.bytes ? &sealed : &plain;
   const faro_status put = run(s, PUT_INBOX, error, "iib", (int64_t)batch->shuffler, (int64_t)batch->number,
-                              body, sealed.bytes ? sealed.length : length);
+                              body->bytes, body->length);
   free(sealed.bytes);
   return put;
 }
@@ -315,7 +335,7 @@ faro_status faro_store_waiting(faro_store *store, uint32_t shuffler, uint64_t nu
   if (status == FARO_OK && row) status = take_blob(store, GET_INBOX, 0, body, error);
   reset(store, GET_INBOX);
   if (status != FARO_OK || !body->bytes || !store->kind->unseal) return status;
-  return store->kind->unseal(store, number, body, error);
+  return store->kind->unseal(store, SECRET_BODY, number, body, error);
 }
 
 faro_status faro_store_waits(faro_store *store, uint64_t *count, faro_error *error) {

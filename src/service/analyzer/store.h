@@ -80,6 +80,8 @@ typedef struct faro_store_state {
 } faro_store_state;
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state,
                                   faro_error *error) FARO_WARN_UNUSED;
+/* Only its number of batches; 0: there is none yet. */
+faro_status faro_store_batches(faro_store *store, uint64_t *batches, faro_error *error) FARO_WARN_UNUSED;
 void faro_store_state_clear(faro_store_state *state);
 /* Stores the state before the first batch, or the same state with a policy that was signed anew. */
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
@@ -150,7 +152,8 @@ faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error)
  *
  * The server writes a log. So sealed bodies, in each of which is a single report, are sealed once
  * more to keys of their batch, which each analyzer keeps in a file of its own (batch_keys.h) and
- * wipes when the batch was applied (faro_store_purge). */
+ * wipes when the batch was applied (faro_store_purge). In the central model the state of the
+ * release is sealed in the same way, because it may hold sums without noise. */
 
 /* Connects again if the connection was lost, and asks whether the database is still ours. Call it
  * every few seconds: the server ends a session that is silent for longer, so that another analyzer

@@ -1,5 +1,5 @@
-/* store_inner: what the two kinds of databases behind the store share: a file of SQLite, or a schema
- * of a PostgreSQL server.
+/* store_inner: what the two kinds of databases behind the store share: a file of SQLite, or a
+ * schema of a PostgreSQL server.
  *
  * What the store decides and what it says is in store.c, once: statements in SQL that both
  * understand, with ? for parameters. A kind runs them, and says what a transaction is. */
@@ -18,6 +18,7 @@ typedef enum store_statement {
   GET_FENCE,
   LIFT_FENCE,
   GET_STATE,
+  GET_BATCHES,
   SET_STATE,
   GET_NEXT,
   SET_NEXT,
@@ -41,6 +42,10 @@ typedef enum store_statement {
 
 extern const char *const faro_store_sql[STATEMENTS];
 
+/* What is sealed: the body of a batch, to the keys of that batch; and in the central model the
+ * release, which may hold sums without noise, to the keys of the batch that replaces it. */
+typedef enum store_secret { SECRET_BODY = 3, SECRET_RELEASE } store_secret;
+
 /* The functions marked "optional" may be NULL: then there is nothing to do. */
 typedef struct store_kind {
   void (*close)(faro_store *store);
@@ -61,11 +66,12 @@ typedef struct store_kind {
   faro_status (*commit)(faro_store *store, faro_error *error);
   void (*rollback)(faro_store *store); /* if a transaction is open */
 
-  /* How the body of a waiting batch is kept. Optional: as it is. `seal` gives other bytes, which the
-   * caller frees, or none: then as it is, too. `unseal` replaces what was read. */
-  faro_status (*seal)(faro_store *store, const faro_batch *batch, size_t length, faro_blob *sealed,
-                      faro_error *error);
-  faro_status (*unseal)(faro_store *store, uint64_t number, faro_blob *body, faro_error *error);
+  /* How what depends on single reports is kept. Optional: as it is. `seal` gives other bytes, which
+   * the caller frees, or none: then as it is, too. `unseal` replaces what was read. */
+  faro_status (*seal)(faro_store *store, store_secret what, uint64_t batch, const faro_blob *plain,
+                      faro_blob *sealed, faro_error *error);
+  faro_status (*unseal)(faro_store *store, store_secret what, uint64_t batch, faro_blob *blob,
+                        faro_error *error);
 
   /* The rest are the functions of store.h with these names. */
   faro_status (*ready)(faro_store *store, faro_error *error);   /* optional */

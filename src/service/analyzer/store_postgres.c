@@ -56,8 +56,6 @@ static const int64_t FOUND = 0x6661726f00000001, HOLD = 0x6661726f00000002;
 static const char SESSION[] = "SET search_path = " NAME "; SET idle_session_timeout = '15s';"
                               "SET idle_in_transaction_session_timeout = '60s'";
 
-enum { PART_INBOX = 3 }; /* other than those of a spool (spool_postgres.h) */
-
 struct store_postgres {
   faro_postgres *link;
   char *sql[STATEMENTS];
@@ -70,6 +68,7 @@ struct store_postgres {
   faro_batch_keys *keys; /* NULL: bodies are kept as they are */
   faro_database *file;   /* that of the keys */
   faro_sealed_as seal;
+  bool central;       /* the release is sealed, too */
   uint64_t published; /* the keys of batches below this are in the database */
   bool unwiped;       /* keys of applied batches are left */
 };
@@ -323,7 +322,7 @@ faro_status faro_store_postgres_keep(faro_store *s, const char *path, const faro
   struct store_postgres *p = s->postgres;
   if (p->keys || faro_campaign_form(campaign) == FARO_WIRE_BITS) return FARO_OK;
   memcpy(p->seal.campaign, campaign->digest, sizeof p->seal.campaign);
-  p->seal.part = PART_INBOX;
+  p->central = campaign->release->trust == FARO_TRUST_JOINT;
   faro_status status = faro_batch_keys_open(&p->keys, &p->file, path, campaign, 0, error);
   if (status == FARO_OK) status = tend_keys(p, error);
   if (status != FARO_OK) faro_store_postgres_drop_keys(s);
@@ -339,40 +338,54 @@ void faro_store_postgres_drop_keys(faro_store *s) {
   p->published = 0;
 }
 
-static faro_status seal(faro_store *s, const faro_batch *batch, size_t length, faro_blob *sealed,
-                        faro_error *error) {
-  struct store_postgres *p = s->postgres;
-  if (!p->keys) return FARO_OK;
+/* Parts that a spool does not have (spool_postgres.h). */
+static faro_sealed_as as_secret(const struct store_postgres *p, store_secret what, uint64_t batch) {
   faro_sealed_as as = p->seal;
-  as.batch = batch->number;
-  return faro_keepers_seal(p->link, p->keys, &as, batch->body, length, &sealed->bytes, &sealed->length,
-                           error);
+  as.part = what;
+  as.batch = batch;
+  return as;
 }
 
-static faro_status unseal(faro_store *s, uint64_t number, faro_blob *body, faro_error *error) {
+static bool is_sealed(const struct store_postgres *p, store_secret what) {
+  return p->keys && (what == SECRET_BODY || p->central);
+}
+
+static faro_status seal(faro_store *s, store_secret what, uint64_t batch, const faro_blob *plain,
+                        faro_blob *sealed, faro_error *error) {
   struct store_postgres *p = s->postgres;
-  if (!p->keys) return FARO_OK;
-  faro_sealed_as as = p->seal;
-  as.batch = number;
-  const faro_blob sealed = *body;
-  const size_t length = faro_sealed_length(sealed.bytes, sealed.length);
-  const faro_box_pair *pair = faro_batch_keys_find(p->keys, number);
-  *body = (faro_blob){.bytes = malloc(length + 1), .length = length};
-  faro_sealed_result result = FARO_SEALED_FOREIGN;
-  if (body->bytes && pair)
-    result = faro_sealed_open(&as, pair, sealed.bytes, sealed.length, body->bytes, length);
-  free(sealed.bytes);
-  if (body->bytes && result == FARO_SEALED_OPENED) return FARO_OK;
-  const bool memory = body->bytes != NULL;
-  free(body->bytes);
-  *body = (faro_blob){0};
-  if (!memory) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
-  if (result == FARO_SEALED_FORGED)
-    return faro_fail(error, FARO_SYSTEM, "the database is damaged: batch %llu cannot be opened",
-                     (unsigned long long)number);
+  const faro_sealed_as as = as_secret(p, what, batch);
+  if (!is_sealed(p, what)) return FARO_OK;
+  return faro_keepers_seal(p->link, p->keys, &as, plain->bytes, plain->length, &sealed->bytes,
+                           &sealed->length, error);
+}
+
+static faro_status is_foreign(store_secret what, uint64_t batch, faro_error *error) {
   return faro_fail(error, FARO_SYSTEM,
-                   "batch %llu came before this analyzer had published its key: start the other one",
-                   (unsigned long long)number);
+                   "%s batch %llu came before this analyzer had published its key: start the other one",
+                   what == SECRET_BODY ? "the body of" : "the state before", (unsigned long long)batch);
+}
+
+static faro_status unseal(faro_store *s, store_secret what, uint64_t batch, faro_blob *blob,
+                          faro_error *error) {
+  struct store_postgres *p = s->postgres;
+  if (!is_sealed(p, what)) return FARO_OK;
+  const faro_sealed_as as = as_secret(p, what, batch);
+  const faro_blob sealed = *blob;
+  const size_t length = faro_sealed_length(sealed.bytes, sealed.length);
+  const faro_box_pair *pair = faro_batch_keys_find(p->keys, batch);
+  faro_sealed_result result = FARO_SEALED_FOREIGN;
+  unsigned char *bytes = malloc(length + 1);
+  if (bytes && pair) result = faro_sealed_open(&as, pair, sealed.bytes, sealed.length, bytes, length);
+  free(sealed.bytes);
+  const bool opened = bytes && result == FARO_SEALED_OPENED;
+  *blob = opened ? (faro_blob){.bytes = bytes, .length = length} : (faro_blob){0};
+  if (opened) return FARO_OK;
+  const bool memory = bytes != NULL;
+  free(bytes);
+  if (!memory) return faro_fail(error, FARO_MEMORY, "cannot allocate %zu bytes of the state", length);
+  if (result == FARO_SEALED_FOREIGN) return is_foreign(what, batch, error);
+  return faro_fail(error, FARO_SYSTEM, "the database is damaged: what belongs to batch %llu cannot be opened",
+                   (unsigned long long)batch);
 }
 
 /* What is deleted stays in the server's log. It cannot be opened any more without its key. */
@@ -392,21 +405,18 @@ static bool needs_purge(const faro_store *s) {
 
 /* A standby. */
 
-/* Whether all that waits was sealed to our keys. */
-static faro_status check_waiting(struct store_postgres *p, faro_error *error) {
+/* Whether we have the key to everything in an answer: batches, and what is sealed to them. */
+static faro_status check_keys(struct store_postgres *p, store_secret what, const char *sql,
+                              faro_error *error) {
   PGresult *rows = NULL;
-  if (!p->keys) return FARO_OK;
-  faro_status status = faro_postgres_ask(p->link, &rows, error, "SELECT number, body FROM inbox", "");
+  if (!is_sealed(p, what)) return FARO_OK;
+  faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "");
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t size = 0;
-    const uint64_t number = (uint64_t)faro_postgres_number(rows, i, 0);
+    const uint64_t batch = (uint64_t)faro_postgres_number(rows, i, 0);
     const unsigned char *sealed = faro_postgres_bytes(rows, i, 1, &size);
-    const faro_box_pair *pair = faro_batch_keys_find(p->keys, number);
-    if (!pair || !faro_sealed_is_for(pair, sealed, size))
-      status =
-          faro_fail(error, FARO_SYSTEM,
-                    "batch %llu came before this standby had published its key: start the other analyzer",
-                    (unsigned long long)number);
+    const faro_box_pair *pair = faro_batch_keys_find(p->keys, batch);
+    if (!pair || !faro_sealed_is_for(pair, sealed, size)) status = is_foreign(what, batch, error);
   }
   PQclear(rows);
   return status;
@@ -420,7 +430,9 @@ faro_status faro_store_postgres_follow(faro_store *s, bool *unheld, faro_error *
   if (status == FARO_OK) status = try_lock(p, &got, error);
   if (status == FARO_OK && got)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_unlock($1)", "i", HOLD);
-  if (status == FARO_OK && got) status = check_waiting(p, error);
+  if (status == FARO_OK && got) status = check_keys(p, SECRET_BODY, "SELECT number, body FROM inbox", error);
+  if (status == FARO_OK && got)
+    status = check_keys(p, SECRET_RELEASE, "SELECT batches, release FROM state", error);
   *unheld = status == FARO_OK && got;
   return status;
 }

@@ -44,10 +44,8 @@ static faro_status read_campaign(faro_waiting *w, faro_error *error) {
 
 /* A database that has fewer batches than were seen is an old copy. */
 static faro_status read_applied(faro_waiting *w, faro_error *error) {
-  faro_store_state state = {0};
-  faro_status status = faro_store_state_load(w->store, &state, error);
-  const uint64_t applied = state.batches;
-  faro_store_state_clear(&state);
+  uint64_t applied = 0;
+  faro_status status = faro_store_batches(w->store, &applied, error);
   if (status == FARO_OK) status = faro_applied_check(w->settings->database, applied, error);
   if (status == FARO_OK && applied > w->applied) {
     status = faro_applied_keep(w->settings->database, applied, error);

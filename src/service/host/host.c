@@ -230,9 +230,14 @@ void faro_host_reload(faro_host *host) {
 
 /* The host. */
 
+/* What may pass, such as a server that does not answer, is tried again. */
 static faro_status start_waiting(host_place *place, faro_error *error) {
-  faro_status status = faro_waiting_create(&place->waiting, &place->settings, error);
-  if (status == FARO_OK) status = follow(place, error);
+  faro_status followed = FARO_OK;
+  const faro_status status = faro_waiting_create(&place->waiting, &place->settings, error);
+  faro_error why = {0};
+  if (status == FARO_OK) followed = follow(place, &why);
+  if (followed != FARO_OK && followed != FARO_SYSTEM) return faro_fail(error, followed, "%s", why.message);
+  if (followed != FARO_OK) faro_log_error("not-taken-over", &why);
   if (status == FARO_OK && !place->analyzer) faro_log(FARO_LOG_INFO, "standby", NULL);
   return status;
 }
