@@ -41,6 +41,7 @@
 #include "random/noise.h"
 #include "release/grounds.h"
 #include "release/plant.h"
+#include "release/rounding.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
 
@@ -334,44 +335,45 @@ static faro_status settle(faro_release *r, faro_error *error) {
 
 /* The user's side. */
 
-/* Grid steps of an entry in 2^-32 fixed point, clipped; NaN counts as the lower end. */
-static inline uint64_t fixed_point(double z, double entry, double scale, double most) {
-  const double steps = (z + entry) * scale;
-  if (!(steps > 0)) return 0;
-  return (uint64_t)(int64_t)(steps < most ? steps : most); /* signed: one instruction */
-}
-
-/* Random rounding: up with exactly the probability of the fraction. */
-static inline uint64_t round_up(uint64_t fixed, uint64_t random32) { return (fixed + random32) >> 32; }
-
 static inline uint64_t cut(const faro_bits_noise *l, uint64_t noise) {
   return noise < l->low ? l->low : noise > l->high ? l->high : noise;
 }
 
-/* Rounds all entries. `add`: adds to `ones` instead of replacing them. One random word serves two
- * entries; a binary entry is already on the grid. */
-static void round_all(const faro_release *r, const double *z, uint64_t *ones, bool add) {
-  const faro_bits *s = faro_bits_in(r);
-  const size_t length = r->contribution.length;
-  const double entry = s->entry;
-  const double scale = 0x1p32 / s->step;
-  const double most = 0x1p32 * (double)s->grid;
-  const bool exact = r->contribution.binary;
-  for (size_t i = 0; i < length; i += 2) {
-    const uint64_t word = exact ? 0 : faro_rng_next(r->rng);
-    for (size_t j = i; j < i + 2 && j < length; j++) {
-      const uint64_t k =
-          exact ? (z[j] > 0 ? s->grid : 0)
-                : round_up(fixed_point(z[j], entry, scale, most), j == i ? word & UINT32_MAX : word >> 32);
-      ones[j] = add ? ones[j] + k : k;
-    }
-  }
+static faro_grid_of_steps grid_of(const faro_bits *s) {
+  return (faro_grid_of_steps){.entry = s->entry, .step = s->step, .steps = s->grid};
 }
 
-/* How many of so many users round up, each with exactly the probability fraction 2^-32: counted on
- * whole words, or, for very many, as one binomial number. */
+/* Adds every entry, rounded; a binary one is already on the grid. */
+static void round_all(const faro_release *r, const double *z, uint64_t *ones) {
+  const faro_bits *s = faro_bits_in(r);
+  const size_t length = r->contribution.length;
+  const faro_grid_of_steps grid = grid_of(s);
+  if (r->contribution.binary)
+    for (size_t i = 0; i < length; i++) ones[i] += z[i] > 0 ? s->grid : 0;
+  else if (r->deployed) faro_plain_round(r->rng, &grid, z, ones, length);
+  else faro_sim_round(r->source.sim, &grid, z, ones, length);
+}
+
+/* How many of 1 to 64 users round up, a bit of each word for each: a user's random number is
+ * compared with the fraction bit by bit, from the highest on, until none agrees with it any
+ * more. */
+static uint64_t count_few_ups(faro_rng *rng, uint64_t users, uint32_t fraction) {
+  uint64_t equal = UINT64_MAX >> (64 - users); /* users whose bits so far are those of the fraction */
+  uint64_t below = 0;
+  for (; fraction > 0 && equal > 0; fraction <<= 1) {
+    const uint64_t word = faro_rng_next(rng);
+    const bool bit = fraction >> 31;
+    below |= bit ? equal & ~word : 0;
+    equal &= bit ? word : ~word;
+  }
+  return (uint64_t)__builtin_popcountll(below);
+}
+
+/* The same for any number, each with exactly the probability fraction 2^-32: counted on whole words
+ * or, for very many, as one binomial number. */
 static uint64_t count_ups(const faro_release *r, uint64_t users, uint64_t fraction) {
   enum { COUNTED_MAX = 4096 };
+  if (users <= 64) return count_few_ups(r->rng, users, (uint32_t)fraction);
   if (users <= COUNTED_MAX) return faro_exact_binomial(r->rng, users, fraction, UINT64_C(1) << 32);
   faro_binomial plan;
   faro_binomial_plan(&plan, users, (double)fraction * 0x1p-32);
@@ -396,15 +398,14 @@ static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
 
 static void absorb(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
-  const double scale = 0x1p32 / s->step;
-  const double most = 0x1p32 * (double)s->grid;
+  const faro_grid_of_steps grid = grid_of(s);
   if (users == 1) {
-    round_all(r, z, s->count, true);
+    round_all(r, z, s->count);
     return;
   }
   if (absorb_ends(r, z, users)) return;
   for (size_t i = 0; i < r->contribution.length; i++) {
-    const uint64_t fixed = !r->contribution.binary ? fixed_point(z[i], s->entry, scale, most)
+    const uint64_t fixed = !r->contribution.binary ? faro_fixed_point(&grid, z[i])
                            : z[i] > 0              ? s->grid << 32
                                                    : 0;
     s->count[i] += users * (fixed >> 32) + count_ups(r, users, fixed & UINT32_MAX);
@@ -416,7 +417,8 @@ static void encode(const faro_release *r, const double *z, void *message) {
   const size_t length = r->contribution.length;
   const size_t parts = r->message_size / r->report_size;
   uint64_t *ones = message;
-  round_all(r, z, ones, false);
+  memset(ones, 0, length * sizeof *ones);
+  round_all(r, z, ones);
   for (size_t level = parts;
        level-- > 0;) { /* the lowest part last: until then it holds the rounded numbers */
     const faro_bits_noise *l = noise_at(r, level, r->open);
