@@ -1,5 +1,5 @@
-/* score_tile: scores of a tile of arms, in vectors of LANES doubles. score.c includes it once for each
- * width, with these defined:
+/* score_tile: scores of a tile of arms, in vectors of LANES doubles. score.c includes it once for
+ * each width, with these defined:
  *
  *   NAME(x)   the name of x at this width      TARGET     what the functions are compiled for
  *   LANES     doubles in a vector              ROWS       rows of W that are multiplied together

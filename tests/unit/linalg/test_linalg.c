@@ -20,6 +20,13 @@ static double *vector(size_t n) {
   return v;
 }
 
+static double *aligned(size_t n) {
+  double *v = aligned_alloc(64, (n + 8) / 8 * 64);
+  assert_non_null(v);
+  memset(v, 0, n * sizeof *v);
+  return v;
+}
+
 /* Packed A = sum of d + 3 outer products + ridge I. */
 static double *random_spd(size_t d, double ridge) {
   double *a = vector(faro_packed(d));
@@ -52,18 +59,28 @@ static void check_factor(size_t d, const double *a, const double *l) {
                    1e-12 * (double)d * sqrt(entry(a, i, i) * entry(a, j, j)));
 }
 
-static void test_factor__both_ways_give_A_back(void **state) {
+static void test_factor__all_ways_give_A_back(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 3, 5, 8, 20, 48, 49, 100, 300};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 20, 31, 48, 49, 100, 300};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
     double *a = random_spd(d, 0.5);
     double *l = vector(faro_packed(d));
     double *full = vector(d * d);
-    assert_true(faro_small_factor(d, a, l));
+    double *scratch = aligned(faro_factor_scratch(d));
+    assert_true(faro_plain_factor(d, a, l));
     check_factor(d, a, l);
     assert_true(faro_large_factor(d, a, l, full));
     check_factor(d, a, l);
+    double *by[FARO_LANES_AVX512 + 1] = {NULL};
+    for (int k = 0; k <= (int)faro_lanes_here(); k++) {
+      by[k] = vector(faro_packed(d));
+      assert_true(faro_factor_by((faro_lanes)k, d, a, by[k], scratch));
+      check_factor(d, a, by[k]);
+    }
+    if (by[2]) assert_memory_equal(by[1], by[2], faro_packed(d) * sizeof *l);
+    for (int k = 0; k < 3; k++) free(by[k]);
+    free(scratch);
     free(a);
     free(l);
     free(full);
@@ -72,8 +89,8 @@ static void test_factor__both_ways_give_A_back(void **state) {
 
 static void test_factor__refuses_what_is_not_positive_definite(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 7, 60};
-  for (size_t n = 0; n < 4; n++) {
+  const size_t dimension[] = {1, 2, 7, 60, 61};
+  for (size_t n = 0; n < 5; n++) {
     const size_t d = dimension[n];
     const double spoil[] = {-1, 0, (double)NAN, (double)INFINITY};
     for (size_t s = 0; s < 4; s++) {
@@ -81,10 +98,16 @@ static void test_factor__refuses_what_is_not_positive_definite(void **state) {
       double *l = vector(faro_packed(d));
       double *full = vector(d * d);
       a[faro_diagonal(d - 1)] = spoil[s];
-      assert_false(faro_small_factor(d, a, l));
-      assert_false(faro_large_factor(d, a, l, full));
       double *rest = vector(faro_packed(d));
-      assert_false(faro_small_whiten(d, a, l, rest, full));
+      double *scratch = aligned(faro_factor_scratch(d));
+      assert_false(faro_plain_factor(d, a, l));
+      assert_false(faro_plain_whiten(d, a, l, rest, full));
+      for (int k = 0; k <= (int)faro_lanes_here(); k++) {
+        assert_false(faro_factor_by((faro_lanes)k, d, a, l, scratch));
+        assert_false(faro_whiten_by((faro_lanes)k, d, a, l, scratch));
+      }
+      free(scratch);
+      assert_false(faro_large_factor(d, a, l, full));
       assert_false(faro_large_whiten(d, a, l, full));
       free(rest);
       free(a);
@@ -105,26 +128,33 @@ static void check_whitened(size_t d, const double *a, const double *w) {
     }
 }
 
-static void test_whiten__both_ways_turn_A_into_the_identity(void **state) {
+static void test_whiten__all_ways_turn_A_into_the_identity(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 5, 20, 70, 101};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 15, 16, 17, 20, 33, 70, 101};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
+    enum { WAYS = FARO_LANES_AVX512 + 4 };
     double *a = random_spd(d, 1);
-    double *w[3] = {vector(faro_packed(d)), vector(faro_packed(d)), vector(faro_packed(d))};
+    double *w[WAYS];
+    for (int k = 0; k < WAYS; k++) w[k] = vector(faro_packed(d));
     double *rest = vector(faro_packed(d));
     double *full = vector(d * d);
+    double *scratch = aligned(faro_factor_scratch(d));
+    const int ways = (int)faro_lanes_here() + 4;
     faro_spd *spd = NULL;
     assert_ok(faro_spd_create(&spd, d, error));
-    assert_true(faro_small_whiten(d, a, w[0], rest, full));
+    assert_true(faro_plain_whiten(d, a, w[0], rest, full));
     assert_true(faro_large_whiten(d, a, w[1], full));
     assert_true(faro_spd_whiten(spd, a, w[2]));
-    for (int way = 0; way < 3; way++) check_whitened(d, a, w[way]);
+    for (int k = 3; k < ways; k++) assert_true(faro_whiten_by((faro_lanes)(k - 3), d, a, w[k], scratch));
+    for (int k = 0; k < ways; k++) check_whitened(d, a, w[k]);
+    if (ways > 5) assert_memory_equal(w[4], w[5], faro_packed(d) * sizeof **w);
     faro_spd_destroy(spd);
     free(a);
-    for (int way = 0; way < 3; way++) free(w[way]);
+    for (int k = 0; k < WAYS; k++) free(w[k]);
     free(rest);
     free(full);
+    free(scratch);
   }
 }
 
@@ -364,13 +394,6 @@ static void test_extremes__find_the_chosen_eigenvalues(void **state) {
     free(h);
     free(a);
   }
-}
-
-static double *aligned(size_t n) {
-  double *v = aligned_alloc(64, (n + 8) / 8 * 64);
-  assert_non_null(v);
-  memset(v, 0, n * sizeof *v);
-  return v;
 }
 
 static faro_arms random_arms(size_t d, size_t count) {
@@ -668,9 +691,9 @@ static void test_eigen__finds_values_and_vectors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_factor__both_ways_give_A_back),
+      cmocka_unit_test(test_factor__all_ways_give_A_back),
       cmocka_unit_test(test_factor__refuses_what_is_not_positive_definite),
-      cmocka_unit_test(test_whiten__both_ways_turn_A_into_the_identity),
+      cmocka_unit_test(test_whiten__all_ways_turn_A_into_the_identity),
       cmocka_unit_test(test_solve__residual_is_small_up_to_d_1000),
       cmocka_unit_test(test_update__solves_with_the_grown_matrix),
       cmocka_unit_test(test_grow__equals_whitening_afresh),
