@@ -35,7 +35,7 @@ double faro_update_by(faro_lanes lanes, size_t d, double s, const double *x, dou
 void faro_small_eigen(size_t d, double *a, double *value, double *vector);
 
 /* What faro_score_keep and faro_rescore were asked for. square may be NULL in a scoring; copy:
- * room for FARO_SCORE_TILE arms, if d >= FARO_SCORE_COPIED. A rescoring of rank 0 gives the means.
+ * room for FARO_SCORE_TILE arms, if d >= FARO_SCORE_COPIED.
  * */
 typedef struct faro_scoring {
   const faro_arms *arms;
@@ -46,7 +46,7 @@ typedef struct faro_scoring {
 typedef struct faro_rescoring {
   const faro_arms *arms;
   const double *theta;
-  size_t rank; /* at most 2 */
+  size_t rank; /* 1 or 2 */
   const double *gain, *share;
   double beta, *square, *score;
 } faro_rescoring;

@@ -460,7 +460,11 @@ static void check_score(size_t d, size_t count) {
   if (ways > 3) assert_memory_equal(square[2], square[3], count * sizeof **square);
   assert_int_equal(faro_score(&arms, theta, w, 1.5, score[0], copy), best);
   assert_memory_equal(score[0], score[ways - 1], count * sizeof **score);
+  for (size_t a = 0; a < arms.stride; a++) score[1][a] = 0; /* the bytes of these loops */
+  for (size_t i = 0; i < d; i++)
+    for (size_t a = 0; a < arms.stride; a++) score[1][a] += theta[i] * arms.x[i * arms.stride + a];
   const size_t top = faro_means(&arms, theta, score[0]);
+  assert_memory_equal(score[0], score[1], arms.stride * sizeof **score);
   for (size_t a = 0; a < count; a++) assert_true(score[0][a] <= score[0][top]);
   for (size_t k = 0; k < ways; k++) free(score[k]);
   for (size_t k = 0; k < ways; k++) free(square[k]);
