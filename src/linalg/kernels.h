@@ -10,8 +10,9 @@
 
 /* Up to which dimension plain loops win (PLAIN), and our own kernels (SMALL). `make bench` measures
  * it: plain loops win up to 8 or 9, ours up to 1000 with AVX-512, and to nearly as much with AVX2.
- * Beyond 512, where they win little, their scratch would be large. */
-enum { FARO_PLAIN_FACTOR = 8, FARO_SMALL_FACTOR = 512, FARO_SMALL_EIGEN = 12 };
+ * Beyond 512, where they win little, their scratch would be large. For eigenvectors LAPACK wins
+ * from about 200 on, and from 100 without vectors of four or eight. */
+enum { FARO_PLAIN_FACTOR = 8, FARO_SMALL_FACTOR = 512, FARO_SMALL_EIGEN = 100 };
 /* Arms that the widest vectors score together, and the dimension from which they are copied
  * first. */
 enum { FARO_SCORE_TILE = 32, FARO_SCORE_COPIED = 65 };
@@ -30,9 +31,9 @@ bool faro_whiten_by(faro_lanes lanes, size_t d, const double *a, double *w, doub
 double faro_update_by(faro_lanes lanes, size_t d, double s, const double *x, double *w, double *sum,
                       double *scratch);
 
-/* Jacobi's method on a full matrix, which is destroyed; rows of `vector` are in the order of
- * `value`. */
-void faro_small_eigen(size_t d, double *a, double *value, double *vector);
+/* As faro_dense_eigen and faro_dense_eigenvalues. work: d + 1 numbers. */
+void faro_tridiagonal_eigen(faro_lanes lanes, size_t d, double *a, double *value, double *work);
+void faro_tridiagonal_values(size_t d, double *a, double *value, double *work);
 
 /* What faro_score_keep and faro_rescore were asked for. square may be NULL in a scoring; copy:
  * room for FARO_SCORE_TILE arms, if d >= FARO_SCORE_COPIED.

@@ -216,8 +216,8 @@ size_t faro_rescore(const faro_arms *arms, const double *theta, size_t rank, con
   return faro_greatest(score, arms->count);
 }
 
-/* In means a product is rounded before it is added, on x86-64 whatever the vectors: worlds take their
- * rewards from here. */
+/* In means a product is rounded before it is added, on x86-64 whatever the vectors are: worlds take
+ * their rewards from here. */
 static void portable_means(const faro_arms *arms, const double *theta, double *mean) {
   for (size_t a = 0; a < arms->stride; a++) mean[a] = 0;
   for (size_t i = 0; i < arms->dimension; i++)
