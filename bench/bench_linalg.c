@@ -48,7 +48,7 @@ static void open_bench(bench *b, size_t d) {
   b->a = bench_alloc(faro_packed(d), sizeof(double));
   b->l = bench_alloc(faro_packed(d), sizeof(double));
   b->w = bench_alloc(faro_packed(d), sizeof(double));
-  b->full = bench_alloc(d * d, sizeof(double));
+  b->full = bench_alloc(faro_factor_scratch(d), sizeof(double));
   b->work = bench_alloc(3 * d + 1, sizeof(double));
   b->x = bench_alloc(d, sizeof(double));
   b->theta = bench_alloc(d, sizeof(double));
@@ -86,9 +86,11 @@ static void set_arms(bench *b, size_t count) {
     bench *b = context;                                                                                      \
     for (size_t i = 0; i < times; i++) call;                                                                 \
   }
-WORK(small_factor, b->sink += faro_small_factor(b->d, b->a, b->l))
+WORK(plain_factor, b->sink += faro_plain_factor(b->d, b->a, b->l))
+WORK(small_factor, b->sink += faro_factor_by(faro_lanes_here(), b->d, b->a, b->l, b->full))
 WORK(large_factor, b->sink += faro_large_factor(b->d, b->a, b->l, b->full))
-WORK(small_whiten, b->sink += faro_small_whiten(b->d, b->a, b->w, b->l, b->work))
+WORK(plain_whiten, b->sink += faro_plain_whiten(b->d, b->a, b->w, b->l, b->work))
+WORK(small_whiten, b->sink += faro_whiten_by(faro_lanes_here(), b->d, b->a, b->w, b->full))
 WORK(large_whiten, b->sink += faro_large_whiten(b->d, b->a, b->w, b->full))
 WORK(plain_score, faro_plain_score(&b->task))
 WORK(portable_score, faro_score_by(FARO_LANES_PORTABLE, &b->task))
@@ -100,47 +102,36 @@ WORK(grow, b->sink += faro_spd_grow(b->spd, 1, b->x, b->w, b->work) > 0)
 WORK(refactor, b->sink += faro_spd_factor(b->spd, b->a))
 WORK(whiten, b->sink += faro_spd_whiten(b->spd, b->a, b->w))
 
-/* Where ours are no longer faster. */
-enum { FACTOR, WHITEN, CONTESTS };
-typedef struct frontier {
-  size_t last[CONTESTS]; /* the greatest dimension up to which ours were always faster */
-  bool lost[CONTESTS];
-} frontier;
-
-static void note(frontier *f, int contest, size_t d, const double took[2]) {
-  if (took[0] > took[1]) f->lost[contest] = true;
-  if (!f->lost[contest]) f->last[contest] = d;
-}
-
-/* Runs our kernel and the library's on the same data and prints both. */
-static void duel(bench *b, frontier *f, int contest, void (*small)(void *, size_t),
+/* The plain loops, our kernel and the library's, on the same data. */
+static void duel(bench *b, void (*plain)(void *, size_t), void (*small)(void *, size_t),
                  void (*large)(void *, size_t)) {
-  double best[2];
-  bench_race(2, (const bench_rival[]){{small, b}, {large, b}}, best);
-  printf(" | %11.0f %11.0f %s", best[0], best[1], best[0] <= best[1] ? "ours" : "BLAS");
-  note(f, contest, b->d, best);
+  double best[3];
+  bench_race(3, (const bench_rival[]){{plain, b}, {small, b}, {large, b}}, best);
+  const char *first = best[0] <= best[1] && best[0] <= best[2] ? "plain"
+                      : best[1] <= best[2]                     ? "ours"
+                                                               : "BLAS";
+  printf(" | %11.0f %11.0f %11.0f %-5s", best[0], best[1], best[2], first);
 }
 
-static void compare(size_t d, frontier *f) {
+static void compare(size_t d) {
   bench b;
   open_bench(&b, d);
   printf("%5zu", d);
-  duel(&b, f, FACTOR, small_factor, large_factor);
-  duel(&b, f, WHITEN, small_whiten, large_whiten);
+  duel(&b, plain_factor, small_factor, large_factor);
+  duel(&b, plain_whiten, small_whiten, large_whiten);
   printf("\n");
   fflush(stdout);
   close_bench(&b);
 }
 
 static void compare_all(const size_t *d, size_t count) {
-  frontier f = {0};
-  printf("Nanoseconds of one call, our loops beside OpenBLAS/LAPACKE (one thread); the best of several\n\n");
-  printf("%5s | %-28s | %-28s\n", "d", "factor", "whiten");
-  for (size_t i = 0; i < count; i++) compare(d[i], &f);
-  printf("\nOurs win up to d =\n"
-         "  %4zu factor (FARO_SMALL_FACTOR is %d)\n"
-         "  %4zu whiten (FARO_SMALL_WHITEN is %d)\n",
-         f.last[FACTOR], FARO_SMALL_FACTOR, f.last[WHITEN], FARO_SMALL_WHITEN);
+  printf("Nanoseconds of one call: plain loops, our kernel, OpenBLAS/LAPACKE (one thread); the best of "
+         "several.\n"
+         "The code takes plain loops up to d = %d (FARO_PLAIN_FACTOR), our kernels up to %d "
+         "(FARO_SMALL_FACTOR)\n\n"
+         "%5s | %-41s | %-41s\n",
+         FARO_PLAIN_FACTOR, FARO_SMALL_FACTOR, "d", "factor", "whiten");
+  for (size_t i = 0; i < count; i++) compare(d[i]);
 }
 
 /* Chains of multiplications and additions in registers, as many as hide their latency. */

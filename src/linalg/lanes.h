@@ -23,6 +23,7 @@ typedef enum faro_lanes { FARO_LANES_PORTABLE, FARO_LANES_AVX2, FARO_LANES_AVX51
 #endif
 
 #ifdef __x86_64__
+#define FARO_AVX __attribute__((target("avx"))) /* vectors of four, without fused operations */
 #define FARO_AVX2 __attribute__((target("avx2,fma")))
 #define FARO_AVX512 __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq")))
 static inline faro_lanes faro_lanes_here(void) {
@@ -33,6 +34,7 @@ static inline faro_lanes faro_lanes_here(void) {
              : FARO_LANES_AVX2;
 }
 #else
+#define FARO_AVX
 #define FARO_AVX2
 #define FARO_AVX512
 static inline faro_lanes faro_lanes_here(void) { return FARO_LANES_PORTABLE; }

@@ -39,11 +39,9 @@ void faro_plain_rescore(const faro_rescoring *task) {
       mean += task->theta[i] * x;
       for (size_t k = 0; k < task->rank; k++) along[k] += task->gain[k * d + i] * x;
     }
-    task->score[a] = mean;
-    if (task->rank == 0) continue;
     for (size_t k = 0; k < task->rank; k++) task->square[a] -= task->share[k] * along[k] * along[k];
     task->square[a] = fmax(0, task->square[a]);
-    task->score[a] += task->beta * sqrt(task->square[a]);
+    task->score[a] = mean + task->beta * sqrt(task->square[a]);
   }
 }
 
@@ -125,6 +123,18 @@ static inline pair portable_positive(pair v) { return (pair){fmax(v[0], 0), fmax
 #define POSITIVE(v) _mm512_max_pd(v, _mm512_setzero_pd())
 #include "linalg/score_tile.h"
 
+/* A tile of arms at a time. */
+FARO_AVX static void avx_means(const faro_arms *arms, const double *theta, double *mean) {
+  enum { TILE = FARO_ARM_TILE / 4 };
+  for (size_t a = 0; a < arms->stride; a += FARO_ARM_TILE) {
+    const avx2_lanes *x = (const avx2_lanes *)(const void *)(arms->x + a);
+    avx2_lanes sum[TILE] = {0};
+    for (size_t i = 0; i < arms->dimension; i++, x += arms->stride / 4)
+      FARO_EACH (g, 0, TILE) sum[g] += theta[i] * x[g];
+    FARO_EACH (g, 0, TILE) ((avx2_lanes *)(void *)(mean + a))[g] = sum[g];
+  }
+}
+
 /* Every lane keeps its first greatest value and the index of it. */
 FARO_AVX512 static size_t avx512_greatest(const double *value, size_t count) {
   __m512i index = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
@@ -147,6 +157,7 @@ FARO_AVX512 static size_t avx512_greatest(const double *value, size_t count) {
 #define avx2_rescore portable_rescore
 #define avx512_rescore portable_rescore
 #define avx512_greatest portable_greatest
+#define avx_means portable_means
 #endif
 
 void faro_score_by(faro_lanes lanes, const faro_scoring *task) {
@@ -205,6 +216,16 @@ size_t faro_rescore(const faro_arms *arms, const double *theta, size_t rank, con
   return faro_greatest(score, arms->count);
 }
 
+/* In means a product is rounded before it is added, on x86-64 whatever the vectors are: worlds take
+ * their rewards from here. */
+static void portable_means(const faro_arms *arms, const double *theta, double *mean) {
+  for (size_t a = 0; a < arms->stride; a++) mean[a] = 0;
+  for (size_t i = 0; i < arms->dimension; i++)
+    for (size_t a = 0; a < arms->stride; a++) mean[a] += theta[i] * arms->x[i * arms->stride + a];
+}
+
 size_t faro_means(const faro_arms *arms, const double *theta, double *mean) {
-  return faro_rescore(arms, theta, 0, NULL, NULL, 0, NULL, mean);
+  if (faro_lanes_here() == FARO_LANES_PORTABLE) portable_means(arms, theta, mean);
+  else avx_means(arms, theta, mean);
+  return faro_greatest(mean, arms->count);
 }

@@ -1,5 +1,5 @@
-/* score_tile: scores of a tile of arms, in vectors of LANES doubles. score.c includes it once for each
- * width, with these defined:
+/* score_tile: scores of a tile of arms, in vectors of LANES doubles. score.c includes it once for
+ * each width, with these defined:
  *
  *   NAME(x)   the name of x at this width      TARGET     what the functions are compiled for
  *   LANES     doubles in a vector              ROWS       rows of W that are multiplied together
@@ -86,8 +86,6 @@ static inline FARO_BODY TARGET void NAME(again)(size_t rank, size_t a, const far
       FARO_EACH (k, 0, rank) along[k][g] += task->gain[k * d + i] * v;
     }
   NAME(lanes) *score = (NAME(lanes) *)(void *)(task->score + a);
-  FARO_EACH (g, 0, TILE) score[g] = mean[g];
-  if (rank == 0) return;
   NAME(lanes) *square = (NAME(lanes) *)(void *)(task->square + a);
   FARO_EACH (g, 0, TILE) {
     NAME(lanes) left = square[g];
@@ -99,8 +97,7 @@ static inline FARO_BODY TARGET void NAME(again)(size_t rank, size_t a, const far
 
 TARGET static void NAME(rescore)(const faro_rescoring *task) {
   for (size_t a = 0; a < task->arms->stride; a += FARO_ARM_TILE)
-    if (task->rank == 0) NAME(again)(0, a, task);
-    else if (task->rank == 1) NAME(again)(1, a, task);
+    if (task->rank == 1) NAME(again)(1, a, task);
     else NAME(again)(2, a, task);
 }
 

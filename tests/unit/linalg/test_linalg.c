@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "linalg/dense.h"
 #include "linalg/kernels.h"
 #include "support/support.h"
 
@@ -17,6 +18,13 @@ static int open_stream(void **state) {
 static double *vector(size_t n) {
   double *v = calloc(n + 1, sizeof *v);
   assert_non_null(v);
+  return v;
+}
+
+static double *aligned(size_t n) {
+  double *v = aligned_alloc(64, (n + 8) / 8 * 64);
+  assert_non_null(v);
+  memset(v, 0, n * sizeof *v);
   return v;
 }
 
@@ -52,18 +60,28 @@ static void check_factor(size_t d, const double *a, const double *l) {
                    1e-12 * (double)d * sqrt(entry(a, i, i) * entry(a, j, j)));
 }
 
-static void test_factor__both_ways_give_A_back(void **state) {
+static void test_factor__all_ways_give_A_back(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 3, 5, 8, 20, 48, 49, 100, 300};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 20, 31, 48, 49, 100, 300};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
     double *a = random_spd(d, 0.5);
     double *l = vector(faro_packed(d));
     double *full = vector(d * d);
-    assert_true(faro_small_factor(d, a, l));
+    double *scratch = aligned(faro_factor_scratch(d));
+    assert_true(faro_plain_factor(d, a, l));
     check_factor(d, a, l);
     assert_true(faro_large_factor(d, a, l, full));
     check_factor(d, a, l);
+    double *by[FARO_LANES_AVX512 + 1] = {NULL};
+    for (int k = 0; k <= (int)faro_lanes_here(); k++) {
+      by[k] = vector(faro_packed(d));
+      assert_true(faro_factor_by((faro_lanes)k, d, a, by[k], scratch));
+      check_factor(d, a, by[k]);
+    }
+    if (by[2]) assert_memory_equal(by[1], by[2], faro_packed(d) * sizeof *l);
+    for (int k = 0; k < 3; k++) free(by[k]);
+    free(scratch);
     free(a);
     free(l);
     free(full);
@@ -72,8 +90,8 @@ static void test_factor__both_ways_give_A_back(void **state) {
 
 static void test_factor__refuses_what_is_not_positive_definite(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 7, 60};
-  for (size_t n = 0; n < 4; n++) {
+  const size_t dimension[] = {1, 2, 7, 60, 61};
+  for (size_t n = 0; n < 5; n++) {
     const size_t d = dimension[n];
     const double spoil[] = {-1, 0, (double)NAN, (double)INFINITY};
     for (size_t s = 0; s < 4; s++) {
@@ -81,10 +99,16 @@ static void test_factor__refuses_what_is_not_positive_definite(void **state) {
       double *l = vector(faro_packed(d));
       double *full = vector(d * d);
       a[faro_diagonal(d - 1)] = spoil[s];
-      assert_false(faro_small_factor(d, a, l));
-      assert_false(faro_large_factor(d, a, l, full));
       double *rest = vector(faro_packed(d));
-      assert_false(faro_small_whiten(d, a, l, rest, full));
+      double *scratch = aligned(faro_factor_scratch(d));
+      assert_false(faro_plain_factor(d, a, l));
+      assert_false(faro_plain_whiten(d, a, l, rest, full));
+      for (int k = 0; k <= (int)faro_lanes_here(); k++) {
+        assert_false(faro_factor_by((faro_lanes)k, d, a, l, scratch));
+        assert_false(faro_whiten_by((faro_lanes)k, d, a, l, scratch));
+      }
+      free(scratch);
+      assert_false(faro_large_factor(d, a, l, full));
       assert_false(faro_large_whiten(d, a, l, full));
       free(rest);
       free(a);
@@ -105,26 +129,33 @@ static void check_whitened(size_t d, const double *a, const double *w) {
     }
 }
 
-static void test_whiten__both_ways_turn_A_into_the_identity(void **state) {
+static void test_whiten__all_ways_turn_A_into_the_identity(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 5, 20, 70, 101};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 15, 16, 17, 20, 33, 70, 101};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
+    enum { WAYS = FARO_LANES_AVX512 + 4 };
     double *a = random_spd(d, 1);
-    double *w[3] = {vector(faro_packed(d)), vector(faro_packed(d)), vector(faro_packed(d))};
+    double *w[WAYS];
+    for (int k = 0; k < WAYS; k++) w[k] = vector(faro_packed(d));
     double *rest = vector(faro_packed(d));
     double *full = vector(d * d);
+    double *scratch = aligned(faro_factor_scratch(d));
+    const int ways = (int)faro_lanes_here() + 4;
     faro_spd *spd = NULL;
     assert_ok(faro_spd_create(&spd, d, error));
-    assert_true(faro_small_whiten(d, a, w[0], rest, full));
+    assert_true(faro_plain_whiten(d, a, w[0], rest, full));
     assert_true(faro_large_whiten(d, a, w[1], full));
     assert_true(faro_spd_whiten(spd, a, w[2]));
-    for (int way = 0; way < 3; way++) check_whitened(d, a, w[way]);
+    for (int k = 3; k < ways; k++) assert_true(faro_whiten_by((faro_lanes)(k - 3), d, a, w[k], scratch));
+    for (int k = 0; k < ways; k++) check_whitened(d, a, w[k]);
+    if (ways > 5) assert_memory_equal(w[4], w[5], faro_packed(d) * sizeof **w);
     faro_spd_destroy(spd);
     free(a);
-    for (int way = 0; way < 3; way++) free(w[way]);
+    for (int k = 0; k < WAYS; k++) free(w[k]);
     free(rest);
     free(full);
+    free(scratch);
   }
 }
 
@@ -366,13 +397,6 @@ static void test_extremes__find_the_chosen_eigenvalues(void **state) {
   }
 }
 
-static double *aligned(size_t n) {
-  double *v = aligned_alloc(64, (n + 8) / 8 * 64);
-  assert_non_null(v);
-  memset(v, 0, n * sizeof *v);
-  return v;
-}
-
 static faro_arms random_arms(size_t d, size_t count) {
   const size_t stride = faro_arm_stride(count);
   faro_arms arms = {.dimension = d, .count = count, .stride = stride, .x = aligned(d * stride), .version = 1};
@@ -437,7 +461,11 @@ static void check_score(size_t d, size_t count) {
   if (ways > 3) assert_memory_equal(square[2], square[3], count * sizeof **square);
   assert_int_equal(faro_score(&arms, theta, w, 1.5, score[0], copy), best);
   assert_memory_equal(score[0], score[ways - 1], count * sizeof **score);
+  for (size_t a = 0; a < arms.stride; a++) score[1][a] = 0; /* the bytes of these loops */
+  for (size_t i = 0; i < d; i++)
+    for (size_t a = 0; a < arms.stride; a++) score[1][a] += theta[i] * arms.x[i * arms.stride + a];
   const size_t top = faro_means(&arms, theta, score[0]);
+  assert_memory_equal(score[0], score[1], arms.stride * sizeof **score);
   for (size_t a = 0; a < count; a++) assert_true(score[0][a] <= score[0][top]);
   for (size_t k = 0; k < ways; k++) free(score[k]);
   for (size_t k = 0; k < ways; k++) free(square[k]);
@@ -614,6 +642,33 @@ static void test_create__refuses_absurd_dimensions_and_survives_exhaustion(void 
   faro_spd_destroy(NULL);
 }
 
+/* LAPACK, and every width of our own: the same values, and AVX2 and AVX-512 the same bytes. */
+static void check_all_eigen(size_t d, const double *a, double size) {
+  double *value[4];
+  double *full[4];
+  double *work = vector(faro_dense_eigen_work(d) + d);
+  int *whole = calloc(faro_dense_eigen_whole(d), sizeof *whole);
+  assert_non_null(whole);
+  const size_t ways = (size_t)faro_lanes_here() + 2;
+  for (size_t k = 0; k < 4; k++) {
+    value[k] = vector(d);
+    full[k] = vector(d * d);
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j <= i; j++) full[k][i * d + j] = a[faro_packed(i) + j];
+    if (k == 0) faro_dense_eigen(d, full[k], value[k], work, whole);
+    else if (k < ways) faro_tridiagonal_eigen((faro_lanes)(k - 1), d, full[k], value[k], work);
+    for (size_t i = 0; k < ways && i < d; i++)
+      assert_close(value[k][i], value[0][i], 1e-13 * (double)d * size);
+  }
+  if (ways == 4) assert_memory_equal(full[2], full[3], d * d * sizeof **full);
+  for (size_t k = 0; k < 4; k++) {
+    free(value[k]);
+    free(full[k]);
+  }
+  free(work);
+  free(whole);
+}
+
 /* A q = value q for every pair, orthonormal vectors, descending values: both ways, for matrices
  * that are indefinite, of low rank, diagonal or zero. */
 static void check_eigen(size_t d, const double *a) {
@@ -623,6 +678,7 @@ static void check_eigen(size_t d, const double *a) {
   double *q = vector(d * d);
   double size = 0;
   for (size_t i = 0; i < faro_packed(d); i++) size = fmax(size, fabs(a[i]));
+  check_all_eigen(d, a, size);
   alloc_reset();
   faro_eigen_find(eigen, a, value, q);
   assert_int_equal(alloc_count(), 0);
@@ -646,7 +702,7 @@ static void check_eigen(size_t d, const double *a) {
 
 static void test_eigen__finds_values_and_vectors(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 3, 5, 8, 15, 31, 32, 33, 63, 64, 65, 120};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 6, 8, 12, 15, 20, 24, 25, 32, 65, 100, 101, 120};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
     double *a = random_spd(d, -5);
@@ -658,6 +714,10 @@ static void test_eigen__finds_values_and_vectors(void **state) {
     for (size_t i = 0; i < d; i++)
       for (size_t j = 0; j <= i; j++) a[faro_packed(i) + j] = 1; /* rank one */
     check_eigen(d, a);
+    for (size_t i = 0; i < faro_packed(d); i++) a[i] = 1e-200 * faro_sim_normal(&sim); /* squares vanish */
+    check_eigen(d, a);
+    for (size_t i = 0; i < faro_packed(d); i++) a[i] = 1e300 * a[i] * 1e90; /* or overflow */
+    check_eigen(d, a);
     free(a);
   }
   faro_eigen *eigen = NULL;
@@ -668,9 +728,9 @@ static void test_eigen__finds_values_and_vectors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_factor__both_ways_give_A_back),
+      cmocka_unit_test(test_factor__all_ways_give_A_back),
       cmocka_unit_test(test_factor__refuses_what_is_not_positive_definite),
-      cmocka_unit_test(test_whiten__both_ways_turn_A_into_the_identity),
+      cmocka_unit_test(test_whiten__all_ways_turn_A_into_the_identity),
       cmocka_unit_test(test_solve__residual_is_small_up_to_d_1000),
       cmocka_unit_test(test_update__solves_with_the_grown_matrix),
       cmocka_unit_test(test_grow__equals_whitening_afresh),
