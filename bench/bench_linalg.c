@@ -19,6 +19,7 @@ typedef struct bench {
   double *x, *theta;   /* a direction, a parameter */
   double *score, *scratch;
   faro_arms arms;
+  faro_scoring task; /* of them */
   faro_spd *spd;
   size_t sink;
 } bench;
@@ -47,12 +48,12 @@ static void open_bench(bench *b, size_t d) {
   b->a = bench_alloc(faro_packed(d), sizeof(double));
   b->l = bench_alloc(faro_packed(d), sizeof(double));
   b->w = bench_alloc(faro_packed(d), sizeof(double));
-  b->full = bench_alloc(d * d, sizeof(double));
+  b->full = bench_alloc(faro_factor_scratch(d), sizeof(double));
   b->work = bench_alloc(3 * d + 1, sizeof(double));
   b->x = bench_alloc(d, sizeof(double));
   b->theta = bench_alloc(d, sizeof(double));
   b->score = bench_alloc(stride, sizeof(double));
-  b->scratch = bench_alloc(d * stride + d * d, sizeof(double));
+  b->scratch = bench_alloc(faro_score_scratch(d, stride), sizeof(double));
   b->arms.x = bench_alloc(d * stride, sizeof(double));
   faro_error error = {0};
   if (faro_spd_create(&b->spd, d, &error) != FARO_OK) exit(1);
@@ -74,6 +75,8 @@ static void set_arms(bench *b, size_t count) {
       .dimension = b->d, .count = count, .stride = faro_arm_stride(count), .x = b->arms.x, .version = 1};
   for (size_t i = 0; i < b->d; i++)
     for (size_t a = 0; a < b->arms.stride; a++) b->arms.x[i * b->arms.stride + a] = a < count ? draw() : 0;
+  b->task = (faro_scoring){
+      .arms = &b->arms, .theta = b->theta, .w = b->w, .beta = 1, .score = b->score, .copy = b->scratch};
 }
 
 /* Each operation: the same call again and again, on data that stay in the cache, as a learner's
@@ -83,89 +86,96 @@ static void set_arms(bench *b, size_t count) {
     bench *b = context;                                                                                      \
     for (size_t i = 0; i < times; i++) call;                                                                 \
   }
-WORK(small_factor, b->sink += faro_small_factor(b->d, b->a, b->l))
+WORK(plain_factor, b->sink += faro_plain_factor(b->d, b->a, b->l))
+WORK(small_factor, b->sink += faro_factor_by(faro_lanes_here(), b->d, b->a, b->l, b->full))
 WORK(large_factor, b->sink += faro_large_factor(b->d, b->a, b->l, b->full))
-WORK(small_whiten, b->sink += faro_small_whiten(b->d, b->a, b->w, b->l, b->work))
+WORK(plain_whiten, b->sink += faro_plain_whiten(b->d, b->a, b->w, b->l, b->work))
+WORK(small_whiten, b->sink += faro_whiten_by(faro_lanes_here(), b->d, b->a, b->w, b->full))
 WORK(large_whiten, b->sink += faro_large_whiten(b->d, b->a, b->w, b->full))
-WORK(plain_score, faro_plain_score(&b->arms, b->theta, b->w, 1, b->score))
-WORK(small_score, faro_small_score(&b->arms, b->theta, b->w, 1, b->score))
-WORK(large_score, faro_large_score(&b->arms, b->theta, b->w, 1, b->score, b->scratch))
+WORK(plain_score, faro_plain_score(&b->task))
+WORK(portable_score, faro_score_by(FARO_LANES_PORTABLE, &b->task))
+WORK(avx2_score, faro_score_by(FARO_LANES_AVX2, &b->task))
+WORK(avx512_score, faro_score_by(FARO_LANES_AVX512, &b->task))
 WORK(whole_score, b->sink += faro_score(&b->arms, b->theta, b->w, 1, b->score, b->scratch))
 WORK(update, faro_spd_update(b->spd, b->x))
+WORK(grow, b->sink += faro_spd_grow(b->spd, 1, b->x, b->w, b->work) > 0)
 WORK(refactor, b->sink += faro_spd_factor(b->spd, b->a))
 WORK(whiten, b->sink += faro_spd_whiten(b->spd, b->a, b->w))
 
-/* Where ours are no longer faster: factor, whiten, and scores of few and of many arms. */
-enum { FACTOR, WHITEN, SCORE_FEW, SCORE_MANY, CONTESTS };
-typedef struct frontier {
-  size_t last[CONTESTS]; /* the greatest dimension up to which ours were always faster */
-  bool lost[CONTESTS];
-} frontier;
-
-static void note(frontier *f, int contest, size_t d, const double took[2]) {
-  if (took[0] > took[1]) f->lost[contest] = true;
-  if (!f->lost[contest]) f->last[contest] = d;
-}
-
-/* Runs our kernel and the library's on the same data and prints both. */
-static void duel(bench *b, frontier *f, int contest, void (*small)(void *, size_t),
+/* The plain loops, our kernel and the library's, on the same data. */
+static void duel(bench *b, void (*plain)(void *, size_t), void (*small)(void *, size_t),
                  void (*large)(void *, size_t)) {
-  double best[2];
-  bench_race(2, (const bench_rival[]){{small, b}, {large, b}}, best);
-  printf(" | %11.0f %11.0f %s", best[0], best[1], best[0] <= best[1] ? "ours" : "BLAS");
-  note(f, contest, b->d, best);
+  double best[3];
+  bench_race(3, (const bench_rival[]){{plain, b}, {small, b}, {large, b}}, best);
+  const char *first = best[0] <= best[1] && best[0] <= best[2] ? "plain"
+                      : best[1] <= best[2]                     ? "ours"
+                                                               : "BLAS";
+  printf(" | %11.0f %11.0f %11.0f %-5s", best[0], best[1], best[2], first);
 }
 
-static void compare(size_t d, frontier *f) {
+static void compare(size_t d) {
   bench b;
   open_bench(&b, d);
   printf("%5zu", d);
-  duel(&b, f, FACTOR, small_factor, large_factor);
-  duel(&b, f, WHITEN, small_whiten, large_whiten);
-  set_arms(&b, FEW);
-  duel(&b, f, SCORE_FEW, small_score, large_score);
-  set_arms(&b, MANY);
-  duel(&b, f, SCORE_MANY, small_score, large_score);
+  duel(&b, plain_factor, small_factor, large_factor);
+  duel(&b, plain_whiten, small_whiten, large_whiten);
   printf("\n");
   fflush(stdout);
   close_bench(&b);
 }
 
 static void compare_all(const size_t *d, size_t count) {
-  frontier f = {0};
-  printf("Nanoseconds of one call, our loops beside OpenBLAS/LAPACKE (one thread); the best of several\n\n");
-  printf("%5s | %-28s | %-28s | %-28s | %-28s\n", "d", "factor", "whiten", "score, K = 100",
-         "score, K = 1000");
-  for (size_t i = 0; i < count; i++) compare(d[i], &f);
-  printf("\nOurs win up to d =\n"
-         "  %4zu factor (FARO_SMALL_FACTOR is %d)\n"
-         "  %4zu whiten (FARO_SMALL_WHITEN is %d)\n"
-         "  %4zu score of %d arms, %zu of %d arms (FARO_SMALL_SCORE is %d)\n",
-         f.last[FACTOR], FARO_SMALL_FACTOR, f.last[WHITEN], FARO_SMALL_WHITEN, f.last[SCORE_FEW], FEW,
-         f.last[SCORE_MANY], MANY, FARO_SMALL_SCORE);
+  printf("Nanoseconds of one call: plain loops, our kernel, OpenBLAS/LAPACKE (one thread); the best of "
+         "several.\n"
+         "The code takes plain loops up to d = %d (FARO_PLAIN_FACTOR), our kernels up to %d "
+         "(FARO_SMALL_FACTOR)\n\n"
+         "%5s | %-41s | %-41s\n",
+         FARO_PLAIN_FACTOR, FARO_SMALL_FACTOR, "d", "factor", "whiten");
+  for (size_t i = 0; i < count; i++) compare(d[i]);
+}
+
+/* Chains of multiplications and additions in registers, as many as hide their latency. */
+enum { CHAINS = 8 };
+typedef double chain __attribute__((vector_size(64)));
+FARO_AVX512 static void avx512_chains(void *context, size_t times) {
+  chain sum[CHAINS] = {0};
+  for (size_t i = 0; i < times; i++)
+    FARO_EACH (k, 0, CHAINS) sum[k] = sum[k] * 0.5 + 1;
+  for (size_t k = 0; k < CHAINS; k++) ((bench *)context)->sink += (size_t)sum[k][0];
+}
+
+/* Products per ns that scoring could reach: 0 without AVX-512, where nobody asks. */
+static double measure_peak(bench *b) {
+  double best = 0;
+  if (faro_lanes_here() < FARO_LANES_AVX512) return 0;
+  bench_race(1, (const bench_rival[]){{avx512_chains, b}}, &best);
+  return CHAINS * sizeof(chain) / sizeof(double) / best;
 }
 
 /* How the vector width and the search for the best arm affect scoring. */
 static void compare_scoring(size_t d, size_t count) {
   bench b;
-  double best[3];
+  double best[5] = {0};
   open_bench(&b, d);
   set_arms(&b, count);
-  bench_race(3, (const bench_rival[]){{plain_score, &b}, {small_score, &b}, {whole_score, &b}}, best);
+  const bench_rival rival[] = {
+      {whole_score, &b}, {plain_score, &b}, {portable_score, &b}, {avx2_score, &b}, {avx512_score, &b}};
+  const size_t rivals = 3 + (size_t)faro_lanes_here();
+  bench_race(rivals, rival, best);
   const double products = (double)count * (double)(faro_packed(d) + 2 * d);
-  printf("%5zu %6zu %12.0f %12.0f %12.0f %12.0f %14.2f\n", d, count, best[0], best[1], best[2],
-         best[2] - best[1], products / best[1]);
+  const double peak = measure_peak(&b);
+  printf("%5zu %6zu %12.0f %12.0f %12.0f %12.0f %12.0f %12.2f %9.0f %%\n", d, count, best[1], best[2],
+         best[3], best[4], best[0], products / best[0], peak > 0 ? 100 * products / best[0] / peak : 0);
   close_bench(&b);
 }
 
-/* A policy after every user: update the factor by rank one, or factor again. */
+/* A policy after every user: update the factor or its inverse, or make them again. */
 static void compare_update(size_t d) {
   bench b;
-  double best[3];
+  double best[4];
   open_bench(&b, d);
-  bench_race(3, (const bench_rival[]){{update, &b}, {refactor, &b}, {whiten, &b}}, best);
-  printf("%5zu %14.0f %14.0f %14.0f   %s\n", d, best[0], best[1], best[2],
-         best[0] < best[1] ? "update" : "factor again");
+  bench_race(4, (const bench_rival[]){{update, &b}, {refactor, &b}, {grow, &b}, {whiten, &b}}, best);
+  printf("%5zu %14.0f %14.0f %14.0f %14.0f\n", d, best[0], best[1], best[2], best[3]);
   close_bench(&b);
 }
 
@@ -180,14 +190,16 @@ int main(int argc, char **argv) {
   if (count == 0) count = DIMENSIONS;
   openblas_set_num_threads(1);
   compare_all(d, count);
-  printf("\nScoring, ns of one call\n%5s %6s %12s %12s %12s %12s %14s\n", "d", "K", "plain loops", "small",
-         "faro_score", "best arm", "products/ns");
-  for (size_t i = 0; i < count && d[i] <= FARO_SMALL_SCORE; i++) {
+  printf(
+      "\nScoring, ns of one call; faro_score also finds the best arm; the share is of the peak of AVX-512\n"
+      "%5s %6s %12s %12s %12s %12s %12s %12s %11s\n",
+      "d", "K", "plain loops", "portable", "AVX2", "AVX-512", "faro_score", "products/ns", "share");
+  for (size_t i = 0; i < count && d[i] <= 100; i++) {
     compare_scoring(d[i], FEW);
     compare_scoring(d[i], MANY);
   }
-  printf("\nRank-one update, ns of one call\n%5s %14s %14s %14s   %s\n", "d", "update", "factor", "whiten",
-         "cheaper");
+  printf("\nAfter x x' was added, ns of one call\n%5s %14s %14s %14s %14s\n", "d", "update", "factor", "grow",
+         "whiten");
   for (size_t i = 0; i < count; i++) compare_update(d[i]);
   return 0;
 }

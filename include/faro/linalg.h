@@ -39,9 +39,9 @@ FARO_API void faro_spd_solve(const faro_spd *spd, const double *b, double *x);
 /* w = L^-1, packed, directly from packed A: ||w x|| is the norm of x in A^-1. False if A is not
  * positive definite; w is then undefined. The object's factor is lost. */
 FARO_API bool faro_spd_whiten(faro_spd *spd, const double *a, double *w);
-/* w = L^-1 of packed A becomes that of A + s x x', in O(d^2), and `gain` (d numbers) A^-1 x with A as
- * it was: (A + s x x')^-1 = A^-1 - s/t gain gain', where t = 1 + s x' A^-1 x is returned. If t is
- * not positive, neither is A + s x x', and w stays as it was. The object's factor is not touched.
+/* w = L^-1 of packed A becomes that of A + s x x', in O(d^2), and `gain` (d numbers) A^-1 x with
+ * A as it was: (A + s x x')^-1 = A^-1 - s/t gain gain', where t = 1 + s x' A^-1 x is returned. If t
+ * is not positive, neither is A + s x x', and w stays as it was. The object's factor is untouched.
  * Rounding adds up to 1e-12 of a row of w in 10^5 updates with s > 0. */
 FARO_API double faro_spd_grow(faro_spd *spd, double s, const double *x, double *w, double *gain);
 /* The least and greatest eigenvalue of packed A (any symmetric A). The factor is not touched. */
@@ -74,9 +74,18 @@ FARO_API size_t faro_score_scratch(size_t d, size_t stride);
  * score. score has room for `stride` values. */
 FARO_API size_t faro_score(const faro_arms *arms, const double *theta, const double *w, double beta,
                            double *score, double *scratch);
+/* As faro_score, and square[a] = ||w x_a||^2, for rank-one changes of w from then on. */
+FARO_API size_t faro_score_keep(const faro_arms *arms, const double *theta, const double *w, double beta,
+                                double *square, double *score, double *scratch);
+/* The scores of the same arms after `rank` changes, 1 or 2, by faro_spd_grow, in O(K d):
+ * square[a] loses sum_k share[k] <gain_k, x_a>^2, but is never negative; share is s / t, gain has
+ * `rank` rows of d numbers. Rounding adds up to about DBL_EPSILON of the squares that
+ * faro_score_keep found, for each change. */
+FARO_API size_t faro_rescore(const faro_arms *arms, const double *theta, size_t rank, const double *gain,
+                             const double *share, double beta, double *square, double *score);
 /* mean[a] = <theta, x_a>. Returns the first arm with the greatest mean. */
 FARO_API size_t faro_means(const faro_arms *arms, const double *theta, double *mean);
-/* The index of the first greatest value of `count` >= 1 values. */
+/* The index of the first greatest value of `count` >= 1 values; NaN is none. */
 FARO_API size_t faro_greatest(const double *value, size_t count);
 
 #ifdef __cplusplus

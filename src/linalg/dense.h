@@ -22,8 +22,6 @@ int faro_dense_threads(int count);
 bool faro_dense_factor(size_t d, double *a);
 /* The triangle of L becomes L^-1. The diagonal has no zero. */
 void faro_dense_invert(size_t d, double *l);
-/* Y = L Y, where Y has `columns` columns. */
-void faro_dense_triangle(size_t d, size_t columns, const double *l, double *y);
 /* Eigenvalues of the symmetric A, ascending; rows of A become the vectors in the same order. */
 void faro_dense_eigen(size_t d, double *a, double *value, double *work, int *whole);
 /* Eigenvalues alone; A is destroyed. work: 2 d + 1 numbers. */

@@ -31,11 +31,6 @@ void faro_dense_invert(size_t d, double *l) {
   (void)LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'U', 'N', (lapack_int)d, l, (lapack_int)d);
 }
 
-void faro_dense_triangle(size_t d, size_t columns, const double *l, double *y) {
-  cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)d, (int)columns, 1, l,
-              (int)d, y, (int)columns);
-}
-
 void faro_dense_eigen(size_t d, double *a, double *value, double *work, int *whole) {
   const lapack_int n = (lapack_int)d;
   (void)LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', n, a, n, value, work,

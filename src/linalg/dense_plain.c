@@ -64,15 +64,6 @@ void faro_dense_invert(size_t d, double *l) {
   }
 }
 
-/* From the last row on, because row i needs the old rows above it. */
-void faro_dense_triangle(size_t d, size_t columns, const double *l, double *y) {
-  for (size_t i = d; i-- > 0;) {
-    double *row = y + i * columns;
-    for (size_t c = 0; c < columns; c++) row[c] *= l[i * d + i];
-    for (size_t j = 0; j < i; j++) add(columns, l[i * d + j], y + j * columns, row);
-  }
-}
-
 /* ---- eigenvalues */
 
 /* The reflection I - u u' / h that makes row i zero left of its last but one entry. Row i keeps u;

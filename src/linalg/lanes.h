@@ -1,25 +1,32 @@
-/* lanes: which vectors this processor has. A kernel is compiled for each of them from one body, and
- * chooses when it is called:
+/* lanes: how many doubles a vector of this processor has. A kernel is compiled for each width from
+ * one body, and chooses when it is called:
  *
  *     static inline FARO_BODY void body(size_t n, double *x) { ... }
- *     static void plain(size_t n, double *x) { body(n, x); }
+ *     static void portable(size_t n, double *x) { body(n, x); }
  *     FARO_AVX2 static void avx2(size_t n, double *x) { body(n, x); }
  *     FARO_AVX512 static void avx512(size_t n, double *x) { body(n, x); }
  *
  * Every sum has an order of its own, whatever the vectors are, so AVX2 and AVX-512 give the same
- * bytes. Without FMA the last digits differ (sim/machine.h). */
+ * bytes. Without fused multiplication and addition last digits differ (sim/machine.h). */
 #ifndef FARO_LINALG_LANES_H
 #define FARO_LINALG_LANES_H
 
-#define FARO_BODY __attribute__((always_inline))
+/* PORTABLE: whatever the compiler makes of the body for any processor of this kind. */
+typedef enum faro_lanes { FARO_LANES_PORTABLE, FARO_LANES_AVX2, FARO_LANES_AVX512 } faro_lanes;
 
-typedef enum faro_lanes { FARO_LANES_PLAIN, FARO_LANES_AVX2, FARO_LANES_AVX512 } faro_lanes;
+#define FARO_BODY __attribute__((always_inline))
+/* A loop over registers: for (size_t k = from; k < to; k++), unrolled. */
+#ifdef __clang__
+#define FARO_EACH(k, from, to) _Pragma("clang loop unroll(full)") for (size_t k = from; k < (to); k++)
+#else
+#define FARO_EACH(k, from, to) _Pragma("GCC unroll 8") for (size_t k = from; k < (to); k++)
+#endif
 
 #ifdef __x86_64__
 #define FARO_AVX2 __attribute__((target("avx2,fma")))
 #define FARO_AVX512 __attribute__((target("avx2,fma,avx512f,avx512vl,avx512dq")))
 static inline faro_lanes faro_lanes_here(void) {
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return FARO_LANES_PLAIN;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return FARO_LANES_PORTABLE;
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                  __builtin_cpu_supports("avx512dq")
              ? FARO_LANES_AVX512
@@ -28,7 +35,7 @@ static inline faro_lanes faro_lanes_here(void) {
 #else
 #define FARO_AVX2
 #define FARO_AVX512
-static inline faro_lanes faro_lanes_here(void) { return FARO_LANES_PLAIN; }
+static inline faro_lanes faro_lanes_here(void) { return FARO_LANES_PORTABLE; }
 #endif
 
 #endif

@@ -1,97 +1,66 @@
 /* score: mean plus width of every arm at once.
  *
- * Arms are columns, so one load brings a feature of several arms, and each arm's sum is computed in
- * the same order whatever the width of the vectors. On x86-64 with AVX2 and FMA, sixteen arms are
- * scored together (four accumulators hide the latency of the FMA units). Elsewhere the plain loops
- * run, which the tests also use as the oracle. */
+ * Arms are columns, so one load brings a feature of several arms. Each arm's sums add their
+ * products in the order of the features, by fused multiplications and additions, whatever the width
+ * of the vectors and whichever arms are scored together: AVX2 and AVX-512 (score_tile.h) give the
+ * same bytes. The tests use the plain loops as the oracle. */
 #include <math.h>
+#include <string.h>
 
-#include "linalg/dense.h"
 #include "linalg/kernels.h"
+#include "linalg/lanes.h"
 
-void faro_plain_score(const faro_arms *arms, const double *theta, const double *w, double beta,
-                      double *score) {
-  for (size_t a = 0; a < arms->count; a++) {
+void faro_plain_score(const faro_scoring *task) {
+  const faro_arms *arms = task->arms;
+  for (size_t a = 0; a < arms->stride; a++) {
     const double *x = arms->x + a;
-    const double *entry = w;
+    const double *entry = task->w;
     double mean = 0;
     double square = 0;
     for (size_t i = 0; i < arms->dimension; i++) {
       double t = 0; /* (W x)_i */
       for (size_t j = 0; j <= i; j++) t += *entry++ * x[j * arms->stride];
       square += t * t;
-      mean += theta[i] * x[i * arms->stride];
+      mean += task->theta[i] * x[i * arms->stride];
     }
-    score[a] = mean + beta * sqrt(square);
+    task->score[a] = mean + task->beta * sqrt(square);
+    if (task->square) task->square[a] = square;
   }
 }
 
-#ifdef __x86_64__
-
-typedef double lanes __attribute__((vector_size(32), aligned(32), may_alias));
-enum { LANES = 4, GROUPS = FARO_ARM_TILE / LANES };
-
-__attribute__((target("avx2,fma"))) static void
-wide_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *restrict score) {
+void faro_plain_rescore(const faro_rescoring *task) {
+  const faro_arms *arms = task->arms;
   const size_t d = arms->dimension;
-  const size_t step = arms->stride / LANES;
-  for (size_t a = 0; a < arms->stride; a += FARO_ARM_TILE) {
-    const lanes *x = (const lanes *)(const void *)(arms->x + a);
-    const double *entry = w;
-    lanes mean[GROUPS] = {0};
-    lanes square[GROUPS] = {0};
+  for (size_t a = 0; a < arms->stride; a++) {
+    double mean = 0;
+    double along[2] = {0};
     for (size_t i = 0; i < d; i++) {
-      lanes t[GROUPS] = {0};
-      for (size_t j = 0; j <= i; j++, entry++)
-        for (size_t g = 0; g < GROUPS; g++) t[g] += *entry * x[j * step + g];
-      for (size_t g = 0; g < GROUPS; g++) {
-        square[g] += t[g] * t[g];
-        mean[g] += theta[i] * x[i * step + g];
-      }
+      const double x = arms->x[i * arms->stride + a];
+      mean += task->theta[i] * x;
+      for (size_t k = 0; k < task->rank; k++) along[k] += task->gain[k * d + i] * x;
     }
-    for (size_t g = 0; g < GROUPS; g++)
-      for (size_t k = 0; k < LANES; k++) score[a + g * LANES + k] = mean[g][k] + beta * sqrt(square[g][k]);
+    task->score[a] = mean;
+    if (task->rank == 0) continue;
+    for (size_t k = 0; k < task->rank; k++) task->square[a] -= task->share[k] * along[k] * along[k];
+    task->square[a] = fmax(0, task->square[a]);
+    task->score[a] += task->beta * sqrt(task->square[a]);
   }
 }
 
-void faro_small_score(const faro_arms *arms, const double *theta, const double *w, double beta,
-                      double *score) {
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    wide_score(arms, theta, w, beta, score);
-  else faro_plain_score(arms, theta, w, beta, score);
-}
-
-#else
-
-void faro_small_score(const faro_arms *arms, const double *theta, const double *w, double beta,
-                      double *score) {
-  faro_plain_score(arms, theta, w, beta, score);
-}
-
-#endif
-
-/* Y = W X by one triangular product, then the norms of its columns. */
-void faro_large_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score,
-                      double *scratch) {
-  const size_t d = arms->dimension;
-  const size_t stride = arms->stride;
-  double *y = scratch;
-  double *full = scratch + d * stride;
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j <= i; j++) full[i * d + j] = w[faro_packed(i) + j];
-  for (size_t i = 0; i < d * stride; i++) y[i] = arms->x[i];
-  faro_dense_triangle(d, stride, full, y);
-  for (size_t a = 0; a < stride; a++) score[a] = 0;
-  for (size_t i = 0; i < d; i++)
-    for (size_t a = 0; a < stride; a++) score[a] += y[i * stride + a] * y[i * stride + a];
-  for (size_t a = 0; a < stride; a++) score[a] = beta * sqrt(score[a]);
-  for (size_t i = 0; i < d; i++)
-    for (size_t a = 0; a < stride; a++) score[a] += theta[i] * arms->x[i * stride + a];
+size_t faro_plain_greatest(const double *value, size_t count) {
+  size_t at = 0;
+  double best = -INFINITY;
+  for (size_t a = 0; a < count; a++)
+    if (value[a] > best) {
+      best = value[a];
+      at = a;
+    }
+  return at;
 }
 
 static double tile_greatest(const double *value) {
-  double lane[4] = {value[0], value[1], value[2], value[3]};
-  for (size_t k = 4; k < FARO_ARM_TILE; k += 4)
+  double lane[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+  for (size_t k = 0; k < FARO_ARM_TILE; k += 4)
     for (size_t j = 0; j < 4; j++) lane[j] = value[k + j] > lane[j] ? value[k + j] : lane[j];
   const double x = lane[0] > lane[1] ? lane[0] : lane[1];
   const double y = lane[2] > lane[3] ? lane[2] : lane[3];
@@ -99,7 +68,7 @@ static double tile_greatest(const double *value) {
 }
 
 /* Finds the tile with the greatest value without a branch per arm, then the arm within the tile. */
-size_t faro_greatest(const double *value, size_t count) {
+static size_t portable_greatest(const double *value, size_t count) {
   size_t at = 0;
   size_t next = 0;
   double best = -INFINITY;
@@ -115,24 +84,127 @@ size_t faro_greatest(const double *value, size_t count) {
       best = value[next];
       at = next;
     }
-  const size_t end = at + FARO_ARM_TILE < count ? at + FARO_ARM_TILE : count;
-  for (size_t a = at + 1; a < end; a++)
-    if (value[a] > value[at]) at = a;
+  while (best > -INFINITY && value[at] != best) at++;
   return at;
 }
 
-size_t faro_score_scratch(size_t d, size_t stride) { return d <= FARO_SMALL_SCORE ? 0 : d * stride + d * d; }
+/* Two doubles: SSE2, or NEON. Four vectors make eight sums in registers. */
+#define NAME(x) portable_##x
+#define TARGET
+#define LANES 2
+#define ROWS 2
+#define WIDE 8
+#define ROOT(v) portable_root(v)
+#define POSITIVE(v) portable_positive(v)
+typedef double pair __attribute__((vector_size(16)));
+static inline pair portable_root(pair v) { return (pair){sqrt(v[0]), sqrt(v[1])}; }
+static inline pair portable_positive(pair v) { return (pair){fmax(v[0], 0), fmax(v[1], 0)}; }
+#include "linalg/score_tile.h"
+
+#ifdef __x86_64__
+
+#include <immintrin.h>
+
+/* Four doubles, and eight sums, which hide the latency of the units that make them. */
+#define NAME(x) avx2_##x
+#define TARGET FARO_AVX2
+#define LANES 4
+#define ROWS 2
+#define WIDE 4
+#define ROOT(v) _mm256_sqrt_pd(v)
+#define POSITIVE(v) _mm256_max_pd(v, _mm256_setzero_pd())
+#include "linalg/score_tile.h"
+
+/* Eight doubles, and twice as many registers: sixteen sums. */
+#define NAME(x) avx512_##x
+#define TARGET FARO_AVX512
+#define LANES 8
+#define ROWS 4
+#define WIDE 4
+#define ROOT(v) _mm512_sqrt_pd(v)
+#define POSITIVE(v) _mm512_max_pd(v, _mm512_setzero_pd())
+#include "linalg/score_tile.h"
+
+/* Every lane keeps its first greatest value and the index of it. */
+FARO_AVX512 static size_t avx512_greatest(const double *value, size_t count) {
+  __m512i index = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+  __m512i at = _mm512_setzero_si512();
+  __m512d best = _mm512_set1_pd(-INFINITY);
+  for (size_t a = 0; a < count; a += 8, index = _mm512_add_epi64(index, _mm512_set1_epi64(8))) {
+    const __mmask8 there = count - a < 8 ? (__mmask8)((1U << (count - a)) - 1) : (__mmask8)0xff;
+    const __m512d v = _mm512_maskz_loadu_pd(there, value + a);
+    const __mmask8 better = _mm512_mask_cmp_pd_mask(there, v, best, _CMP_GT_OQ);
+    best = _mm512_mask_mov_pd(best, better, v);
+    at = _mm512_mask_mov_epi64(at, better, index);
+  }
+  const __mmask8 equal = _mm512_cmp_pd_mask(best, _mm512_set1_pd(_mm512_reduce_max_pd(best)), _CMP_EQ_OQ);
+  return (size_t)_mm512_mask_reduce_min_epu64(equal, at);
+}
+
+#else /* faro_lanes_here says PORTABLE */
+#define avx2_score portable_score
+#define avx512_score portable_score
+#define avx2_rescore portable_rescore
+#define avx512_rescore portable_rescore
+#define avx512_greatest portable_greatest
+#endif
+
+void faro_score_by(faro_lanes lanes, const faro_scoring *task) {
+  switch (lanes) {
+  case FARO_LANES_AVX512: avx512_score(task); break;
+  case FARO_LANES_AVX2: avx2_score(task); break;
+  default: portable_score(task); break;
+  }
+}
+
+void faro_rescore_by(faro_lanes lanes, const faro_rescoring *task) {
+  switch (lanes) {
+  case FARO_LANES_AVX512: avx512_rescore(task); break;
+  case FARO_LANES_AVX2: avx2_rescore(task); break;
+  default: portable_rescore(task); break;
+  }
+}
+
+size_t faro_greatest_by(faro_lanes lanes, const double *value, size_t count) {
+  return lanes == FARO_LANES_AVX512 ? avx512_greatest(value, count) : portable_greatest(value, count);
+}
+
+size_t faro_greatest(const double *value, size_t count) {
+  return faro_greatest_by(faro_lanes_here(), value, count);
+}
+
+size_t faro_score_scratch(size_t d, size_t stride) {
+  (void)stride;
+  return d < FARO_SCORE_COPIED ? 0 : d * FARO_SCORE_TILE;
+}
 
 size_t faro_score(const faro_arms *arms, const double *theta, const double *w, double beta, double *score,
                   double *scratch) {
-  if (arms->dimension <= FARO_SMALL_SCORE) faro_small_score(arms, theta, w, beta, score);
-  else faro_large_score(arms, theta, w, beta, score, scratch);
+  return faro_score_keep(arms, theta, w, beta, NULL, score, scratch);
+}
+
+size_t faro_score_keep(const faro_arms *arms, const double *theta, const double *w, double beta,
+                       double *square, double *score, double *scratch) {
+  const faro_scoring task = {
+      .arms = arms, .theta = theta, .w = w, .beta = beta, .square = square, .score = score, .copy = scratch};
+  faro_score_by(faro_lanes_here(), &task);
+  return faro_greatest(score, arms->count);
+}
+
+size_t faro_rescore(const faro_arms *arms, const double *theta, size_t rank, const double *gain,
+                    const double *share, double beta, double *square, double *score) {
+  const faro_rescoring task = {.arms = arms,
+                               .theta = theta,
+                               .rank = rank,
+                               .gain = gain,
+                               .share = share,
+                               .beta = beta,
+                               .square = square,
+                               .score = score};
+  faro_rescore_by(faro_lanes_here(), &task);
   return faro_greatest(score, arms->count);
 }
 
 size_t faro_means(const faro_arms *arms, const double *theta, double *mean) {
-  for (size_t a = 0; a < arms->stride; a++) mean[a] = 0;
-  for (size_t i = 0; i < arms->dimension; i++)
-    for (size_t a = 0; a < arms->stride; a++) mean[a] += theta[i] * arms->x[i * arms->stride + a];
-  return faro_greatest(mean, arms->count);
+  return faro_rescore(arms, theta, 0, NULL, NULL, 0, NULL, mean);
 }

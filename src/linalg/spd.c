@@ -13,9 +13,14 @@ struct faro_spd {
   faro_arena arena;
   size_t d, room; /* in use; allocated */
   double *l;      /* packed factor */
-  double *full;   /* d x d scratch */
+  double *full;   /* scratch: d x d, and what faro_whiten_by needs */
   double *work;   /* 3 d + 1 scratch */
 };
+
+static size_t scratch_of(size_t d) {
+  const size_t small = faro_factor_scratch(d < FARO_SMALL_FACTOR ? d : FARO_SMALL_FACTOR);
+  return d * d > small ? d * d : small;
+}
 
 faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) {
   if (d < 1 || d > FARO_DIMENSION_MAX)
@@ -23,7 +28,7 @@ faro_status faro_spd_create(faro_spd **spd, size_t d, faro_error *error) {
   faro_arena arena = {0};
   faro_spd *made = faro_arena_alloc(&arena, 1, sizeof *made, error);
   double *l = faro_arena_alloc(&arena, faro_packed(d), sizeof *l, error);
-  double *full = faro_arena_alloc(&arena, d * d, sizeof *full, error);
+  double *full = faro_arena_alloc(&arena, scratch_of(d), sizeof *full, error);
   double *work = faro_arena_alloc(&arena, 3 * d + 1, sizeof *work, error);
   if (!made || !l || !full || !work) {
     faro_arena_free(&arena);
@@ -43,25 +48,6 @@ void faro_spd_destroy(faro_spd *spd) {
 void faro_spd_resize(faro_spd *spd, size_t d) {
   FARO_INVARIANT(d >= 1 && d <= spd->room);
   spd->d = d;
-}
-
-bool faro_small_factor(size_t d, const double *a, double *l) {
-  for (size_t i = 0; i < d; i++) {
-    double *row = l + faro_packed(i);
-    const double *source = a + faro_packed(i);
-    for (size_t j = 0; j < i; j++) { /* L_ij = (A_ij - sum_k L_ik L_jk) / L_jj */
-      const double *other = l + faro_packed(j);
-      double sum = source[j];
-      for (size_t k = 0; k < j; k++) sum -= row[k] * other[k];
-      row[j] = sum * other[j]; /* the diagonal holds 1 / L_jj until the end */
-    }
-    double pivot = source[i];
-    for (size_t k = 0; k < i; k++) pivot -= row[k] * row[k];
-    if (!(pivot > 0 && pivot < INFINITY)) return false;
-    row[i] = 1 / sqrt(pivot);
-  }
-  for (size_t i = 0; i < d; i++) l[faro_diagonal(i)] = 1 / l[faro_diagonal(i)];
-  return true;
 }
 
 static void unpack(size_t d, const double *packed, double *full) {
@@ -86,7 +72,8 @@ bool faro_large_factor(size_t d, const double *a, double *l, double *full) {
 }
 
 bool faro_spd_factor(faro_spd *spd, const double *a) {
-  return spd->d <= FARO_SMALL_FACTOR ? faro_small_factor(spd->d, a, spd->l)
+  if (spd->d <= FARO_PLAIN_FACTOR) return faro_plain_factor(spd->d, a, spd->l);
+  return spd->d <= FARO_SMALL_FACTOR ? faro_factor_by(faro_lanes_here(), spd->d, a, spd->l, spd->full)
                                      : faro_large_factor(spd->d, a, spd->l, spd->full);
 }
 
@@ -123,35 +110,6 @@ void faro_spd_solve(const faro_spd *spd, const double *b, double *x) {
   }
 }
 
-/* Gaussian elimination on [A | I], one column k of A after another. With L D L' = A it leaves the
- * pivots D on the diagonal of `rest`, and (L D^(1/2))^-1 = D^(-1/2) L^-1 builds up in w. No square
- * root or division delays the next column, which makes it fast for small d. */
-bool faro_small_whiten(size_t d, const double *restrict a, double *restrict w, double *restrict rest,
-                       double *restrict column) {
-  memcpy(rest, a, faro_packed(d) * sizeof *rest);
-  for (size_t k = 0; k < d; k++) {
-    const double pivot = rest[faro_diagonal(k)];
-    if (!(pivot > 0 && pivot < INFINITY)) return false;
-    const double *done = w + faro_packed(k);
-    for (size_t i = k + 1; i < d; i++) column[i] = rest[faro_packed(i) + k];
-    for (size_t i = k + 1; i < d; i++) {
-      const double factor = -column[i] / pivot;
-      double *row = rest + faro_packed(i);
-      double *out = w + faro_packed(i);
-      for (size_t j = k + 1; j <= i; j++) row[j] += factor * column[j];
-      for (size_t j = 0; j < k; j++) out[j] += factor * done[j];
-      out[k] = factor;
-    }
-  }
-  for (size_t i = 0; i < d; i++) {
-    const double scale = 1 / sqrt(rest[faro_diagonal(i)]);
-    double *row = w + faro_packed(i);
-    for (size_t j = 0; j < i; j++) row[j] *= scale;
-    row[i] = scale;
-  }
-  return true;
-}
-
 bool faro_large_whiten(size_t d, const double *a, double *w, double *full) {
   if (!factor_full(d, a, full)) return false;
   faro_dense_invert(d, full);
@@ -160,12 +118,13 @@ bool faro_large_whiten(size_t d, const double *a, double *w, double *full) {
 }
 
 bool faro_spd_whiten(faro_spd *spd, const double *a, double *w) {
-  return spd->d <= FARO_SMALL_WHITEN ? faro_small_whiten(spd->d, a, w, spd->l, spd->work)
+  if (spd->d <= FARO_PLAIN_FACTOR) return faro_plain_whiten(spd->d, a, w, spd->l, spd->work);
+  return spd->d <= FARO_SMALL_FACTOR ? faro_whiten_by(faro_lanes_here(), spd->d, a, w, spd->full)
                                      : faro_large_whiten(spd->d, a, w, spd->full);
 }
 
 double faro_spd_grow(faro_spd *spd, double s, const double *x, double *w, double *gain) {
-  return faro_small_update(spd->d, s, x, w, gain, spd->work);
+  return faro_update_by(faro_lanes_here(), spd->d, s, x, w, gain, spd->work);
 }
 
 void faro_spd_extremes(faro_spd *spd, const double *a, double *least, double *greatest) {

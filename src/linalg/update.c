@@ -6,7 +6,8 @@
  *   (M^-1)_ii = sqrt(t_{i-1} / t_i),   (M^-1)_ij = -s p_i p_j / sqrt(t_{i-1} t_i)  for j < i
  *
  * so row i of M^-1 W needs row i of W and sum_{j<i} p_j w_j alone. For s > 0 this rotates each row
- * against that sum, divided by sqrt(t): rounding errors do not grow. In the end the sum is A^-1 x. */
+ * against that sum, divided by sqrt(t): rounding errors do not grow. In the end the sum is
+ * A^-1 x. */
 #include <math.h>
 #include <string.h>
 
@@ -59,10 +60,6 @@ static inline FARO_BODY double body(size_t d, double s, const double *x, double 
   return t[d - 1];
 }
 
-double faro_plain_update(size_t d, double s, const double *x, double *w, double *sum, double *scratch) {
-  return body(d, s, x, w, sum, scratch);
-}
-
 FARO_AVX2 static double avx2_update(size_t d, double s, const double *x, double *w, double *sum,
                                     double *scratch) {
   return body(d, s, x, w, sum, scratch);
@@ -73,10 +70,11 @@ FARO_AVX512 static double avx512_update(size_t d, double s, const double *x, dou
   return body(d, s, x, w, sum, scratch);
 }
 
-double faro_small_update(size_t d, double s, const double *x, double *w, double *sum, double *scratch) {
-  switch (faro_lanes_here()) {
+double faro_update_by(faro_lanes lanes, size_t d, double s, const double *x, double *w, double *sum,
+                      double *scratch) {
+  switch (lanes) {
   case FARO_LANES_AVX512: return avx512_update(d, s, x, w, sum, scratch);
   case FARO_LANES_AVX2: return avx2_update(d, s, x, w, sum, scratch);
-  default: return faro_plain_update(d, s, x, w, sum, scratch);
+  default: return body(d, s, x, w, sum, scratch);
   }
 }

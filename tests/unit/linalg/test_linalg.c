@@ -20,6 +20,13 @@ static double *vector(size_t n) {
   return v;
 }
 
+static double *aligned(size_t n) {
+  double *v = aligned_alloc(64, (n + 8) / 8 * 64);
+  assert_non_null(v);
+  memset(v, 0, n * sizeof *v);
+  return v;
+}
+
 /* Packed A = sum of d + 3 outer products + ridge I. */
 static double *random_spd(size_t d, double ridge) {
   double *a = vector(faro_packed(d));
@@ -52,18 +59,28 @@ static void check_factor(size_t d, const double *a, const double *l) {
                    1e-12 * (double)d * sqrt(entry(a, i, i) * entry(a, j, j)));
 }
 
-static void test_factor__both_ways_give_A_back(void **state) {
+static void test_factor__all_ways_give_A_back(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 3, 5, 8, 20, 48, 49, 100, 300};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 7, 8, 9, 12, 20, 31, 48, 49, 100, 300};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
     double *a = random_spd(d, 0.5);
     double *l = vector(faro_packed(d));
     double *full = vector(d * d);
-    assert_true(faro_small_factor(d, a, l));
+    double *scratch = aligned(faro_factor_scratch(d));
+    assert_true(faro_plain_factor(d, a, l));
     check_factor(d, a, l);
     assert_true(faro_large_factor(d, a, l, full));
     check_factor(d, a, l);
+    double *by[FARO_LANES_AVX512 + 1] = {NULL};
+    for (int k = 0; k <= (int)faro_lanes_here(); k++) {
+      by[k] = vector(faro_packed(d));
+      assert_true(faro_factor_by((faro_lanes)k, d, a, by[k], scratch));
+      check_factor(d, a, by[k]);
+    }
+    if (by[2]) assert_memory_equal(by[1], by[2], faro_packed(d) * sizeof *l);
+    for (int k = 0; k < 3; k++) free(by[k]);
+    free(scratch);
     free(a);
     free(l);
     free(full);
@@ -72,8 +89,8 @@ static void test_factor__both_ways_give_A_back(void **state) {
 
 static void test_factor__refuses_what_is_not_positive_definite(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 7, 60};
-  for (size_t n = 0; n < 4; n++) {
+  const size_t dimension[] = {1, 2, 7, 60, 61};
+  for (size_t n = 0; n < 5; n++) {
     const size_t d = dimension[n];
     const double spoil[] = {-1, 0, (double)NAN, (double)INFINITY};
     for (size_t s = 0; s < 4; s++) {
@@ -81,10 +98,16 @@ static void test_factor__refuses_what_is_not_positive_definite(void **state) {
       double *l = vector(faro_packed(d));
       double *full = vector(d * d);
       a[faro_diagonal(d - 1)] = spoil[s];
-      assert_false(faro_small_factor(d, a, l));
-      assert_false(faro_large_factor(d, a, l, full));
       double *rest = vector(faro_packed(d));
-      assert_false(faro_small_whiten(d, a, l, rest, full));
+      double *scratch = aligned(faro_factor_scratch(d));
+      assert_false(faro_plain_factor(d, a, l));
+      assert_false(faro_plain_whiten(d, a, l, rest, full));
+      for (int k = 0; k <= (int)faro_lanes_here(); k++) {
+        assert_false(faro_factor_by((faro_lanes)k, d, a, l, scratch));
+        assert_false(faro_whiten_by((faro_lanes)k, d, a, l, scratch));
+      }
+      free(scratch);
+      assert_false(faro_large_factor(d, a, l, full));
       assert_false(faro_large_whiten(d, a, l, full));
       free(rest);
       free(a);
@@ -105,26 +128,33 @@ static void check_whitened(size_t d, const double *a, const double *w) {
     }
 }
 
-static void test_whiten__both_ways_turn_A_into_the_identity(void **state) {
+static void test_whiten__all_ways_turn_A_into_the_identity(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 5, 20, 70, 101};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 7, 8, 9, 10, 12, 15, 16, 17, 20, 33, 70, 101};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     const size_t d = dimension[n];
+    enum { WAYS = FARO_LANES_AVX512 + 4 };
     double *a = random_spd(d, 1);
-    double *w[3] = {vector(faro_packed(d)), vector(faro_packed(d)), vector(faro_packed(d))};
+    double *w[WAYS];
+    for (int k = 0; k < WAYS; k++) w[k] = vector(faro_packed(d));
     double *rest = vector(faro_packed(d));
     double *full = vector(d * d);
+    double *scratch = aligned(faro_factor_scratch(d));
+    const int ways = (int)faro_lanes_here() + 4;
     faro_spd *spd = NULL;
     assert_ok(faro_spd_create(&spd, d, error));
-    assert_true(faro_small_whiten(d, a, w[0], rest, full));
+    assert_true(faro_plain_whiten(d, a, w[0], rest, full));
     assert_true(faro_large_whiten(d, a, w[1], full));
     assert_true(faro_spd_whiten(spd, a, w[2]));
-    for (int way = 0; way < 3; way++) check_whitened(d, a, w[way]);
+    for (int k = 3; k < ways; k++) assert_true(faro_whiten_by((faro_lanes)(k - 3), d, a, w[k], scratch));
+    for (int k = 0; k < ways; k++) check_whitened(d, a, w[k]);
+    if (ways > 5) assert_memory_equal(w[4], w[5], faro_packed(d) * sizeof **w);
     faro_spd_destroy(spd);
     free(a);
-    for (int way = 0; way < 3; way++) free(w[way]);
+    for (int k = 0; k < WAYS; k++) free(w[k]);
     free(rest);
     free(full);
+    free(scratch);
   }
 }
 
@@ -214,7 +244,7 @@ static void check_grow(size_t d, double s) {
   assert_ok(faro_spd_create(&spd, d, error));
   double *a = random_spd(d, 1);
   double *v[] = {vector(faro_packed(d)), vector(faro_packed(d)), vector(d), vector(d), vector(d),
-                 vector(2 * d)};
+                 vector(2 * d),          vector(faro_packed(d))};
   double *w = v[0];
   double *x = v[2];
   double *gain = v[3];
@@ -227,10 +257,16 @@ static void check_grow(size_t d, double s) {
   double along = 0;
   for (size_t i = 0; i < d; i++) along += x[i] * expected[i];
   s = s < 0 ? s / along : s; /* -1 would make A singular */
-  assert_close(faro_plain_update(d, s, x, v[1], gain, v[5]), 1 + s * along, 1e-11 * (1 + along));
+  memcpy(v[6], w, faro_packed(d) * sizeof *w);
+  assert_close(faro_update_by(FARO_LANES_PORTABLE, d, s, x, v[1], gain, v[5]), 1 + s * along,
+               1e-11 * (1 + along));
   assert_close(faro_spd_grow(spd, s, x, w, gain), 1 + s * along, 1e-11 * (1 + along));
   for (size_t i = 0; i < d; i++) assert_close(gain[i], expected[i], 1e-10);
   assert_true(row_distance(d, w, v[1]) < 1e-12);
+  if (faro_lanes_here() >= FARO_LANES_AVX2) { /* the same bytes as with any other vectors */
+    (void)faro_update_by(FARO_LANES_AVX2, d, s, x, v[6], gain, v[5]);
+    assert_memory_equal(v[6], w, faro_packed(d) * sizeof *w);
+  }
   add_outer(d, s, x, a);
   assert_true(faro_spd_whiten(spd, a, v[1]));
   assert_true(row_distance(d, w, v[1]) < 1e-10);
@@ -360,52 +396,208 @@ static void test_extremes__find_the_chosen_eigenvalues(void **state) {
   }
 }
 
+static faro_arms random_arms(size_t d, size_t count) {
+  const size_t stride = faro_arm_stride(count);
+  faro_arms arms = {.dimension = d, .count = count, .stride = stride, .x = aligned(d * stride), .version = 1};
+  for (size_t i = 0; i < d * stride; i++) arms.x[i] = i % stride < count ? faro_sim_normal(&sim) : 0;
+  return arms;
+}
+
+static double *random_vector(size_t n) {
+  double *v = vector(n);
+  for (size_t i = 0; i < n; i++) v[i] = faro_sim_normal(&sim);
+  return v;
+}
+
+/* Mean and ||w x||^2 of one arm. */
+static void define(const faro_arms *arms, size_t a, const double *theta, const double *w, long double *mean,
+                   long double *square) {
+  *mean = 0;
+  *square = 0;
+  for (size_t i = 0; i < arms->dimension; i++) {
+    long double t = 0;
+    for (size_t j = 0; j <= i; j++)
+      t += (long double)w[faro_packed(i) + j] * (long double)arms->x[j * arms->stride + a];
+    *square += t * t;
+    *mean += (long double)theta[i] * (long double)arms->x[i * arms->stride + a];
+  }
+}
+
+/* The plain loops, and every width that this machine has; AVX2 and AVX-512 are the same bytes. */
+static void check_score(size_t d, size_t count) {
+  faro_arms arms = random_arms(d, count);
+  double *theta = random_vector(d);
+  double *w = random_vector(faro_packed(d));
+  double *copy = aligned(faro_score_scratch(d, arms.stride));
+  double *score[FARO_LANES_AVX512 + 2];
+  double *square[FARO_LANES_AVX512 + 2];
+  const size_t ways = (size_t)faro_lanes_here() + 2;
+  for (size_t k = 0; k < ways; k++) {
+    score[k] = aligned(arms.stride);
+    square[k] = aligned(arms.stride);
+    const faro_scoring task = {.arms = &arms,
+                               .theta = theta,
+                               .w = w,
+                               .beta = 1.5,
+                               .square = square[k],
+                               .score = score[k],
+                               .copy = copy};
+    if (k == 0) faro_plain_score(&task);
+    else faro_score_by((faro_lanes)(k - 1), &task);
+  }
+  size_t best = 0;
+  for (size_t a = 0; a < count; a++) {
+    long double mean = 0;
+    long double width = 0;
+    define(&arms, a, theta, w, &mean, &width);
+    for (size_t k = 0; k < ways; k++) {
+      assert_close(square[k][a], (double)width, 1e-13 * (double)(width + d));
+      assert_close(score[k][a], (double)(mean + 1.5L * sqrtl(width)), 1e-10);
+    }
+    if (score[0][a] > score[0][best]) best = a;
+  }
+  if (ways > 3) assert_memory_equal(score[2], score[3], count * sizeof **score);
+  if (ways > 3) assert_memory_equal(square[2], square[3], count * sizeof **square);
+  assert_int_equal(faro_score(&arms, theta, w, 1.5, score[0], copy), best);
+  assert_memory_equal(score[0], score[ways - 1], count * sizeof **score);
+  const size_t top = faro_means(&arms, theta, score[0]);
+  for (size_t a = 0; a < count; a++) assert_true(score[0][a] <= score[0][top]);
+  for (size_t k = 0; k < ways; k++) free(score[k]);
+  for (size_t k = 0; k < ways; k++) free(square[k]);
+  free(arms.x);
+  free(theta);
+  free(w);
+  free(copy);
+}
+
 static void test_score__all_ways_equal_the_definition(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 5, 20, 65};
-  const size_t count[] = {1, 15, 16, 17, 100};
-  for (size_t n = 0; n < 5; n++)
-    for (size_t m = 0; m < 5; m++) {
-      const size_t d = dimension[n];
-      const size_t stride = faro_arm_stride(count[m]);
-      faro_arms arms = {.dimension = d, .count = count[m], .stride = stride, .version = 1};
-      arms.x = aligned_alloc(64, d * stride * sizeof(double));
-      assert_non_null(arms.x);
-      double *score[3];
-      for (int k = 0; k < 3; k++) score[k] = aligned_alloc(64, stride * sizeof(double));
-      double *theta = vector(d);
-      double *w = vector(faro_packed(d));
-      double *scratch = vector(d * stride + d * d);
-      for (size_t i = 0; i < d * stride; i++) arms.x[i] = i % stride < count[m] ? faro_sim_normal(&sim) : 0;
-      for (size_t i = 0; i < d; i++) theta[i] = faro_sim_normal(&sim);
-      for (size_t i = 0; i < faro_packed(d); i++) w[i] = faro_sim_normal(&sim);
-      faro_plain_score(&arms, theta, w, 1.5, score[0]);
-      faro_small_score(&arms, theta, w, 1.5, score[1]);
-      faro_large_score(&arms, theta, w, 1.5, score[2], scratch);
-      size_t best = 0;
-      for (size_t a = 0; a < count[m]; a++) {
-        long double mean = 0;
-        long double width = 0;
-        for (size_t i = 0; i < d; i++) {
-          long double t = 0;
-          for (size_t j = 0; j <= i; j++)
-            t += (long double)w[faro_packed(i) + j] * (long double)arms.x[j * stride + a];
-          width += t * t;
-          mean += (long double)theta[i] * (long double)arms.x[i * stride + a];
-        }
-        const double expected = (double)(mean + 1.5L * sqrtl(width));
-        for (int k = 0; k < 3; k++) assert_close(score[k][a], expected, 1e-10);
-        if (score[0][a] > score[0][best]) best = a;
+  const size_t dimension[] = {1, 2, 3, 4, 5, 6, 7, 8, 20, 63, 64, 65, 66, 67};
+  const size_t count[] = {1, 15, 16, 17, 31, 33, 100};
+  for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++)
+    for (size_t m = 0; m < sizeof count / sizeof *count; m++) check_score(dimension[n], count[m]);
+}
+
+/* Whether two scores are the same, or nearly, or both NaN. */
+static bool alike(double a, double b) {
+  if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);
+  return a == b || fabs(a - b) <= 1e-12 * fabs(b) || (fabs(a) < 1e-300 && fabs(b) < 1e-300);
+}
+
+/* Zeros, the least and greatest numbers, infinities and NaN: as the plain loops have it, arm by
+ * arm. */
+static void test_score__treats_odd_numbers_as_plain_loops_do(void **state) {
+  (void)state;
+  enum { D = 5, K = 40 };
+  const double odd[] = {0,
+                        -0.0,
+                        5e-324,
+                        1e-310,
+                        1e-200,
+                        1e-160,
+                        1e-150,
+                        1e150,
+                        1e153,
+                        1e155,
+                        1e200,
+                        1e308,
+                        -1e308,
+                        (double)INFINITY,
+                        (double)-INFINITY,
+                        (double)NAN};
+  faro_arms arms = random_arms(D, K);
+  const double theta[D] = {1, -1, 0.5, 2, 1e-3};
+  double w[D * (D + 1) / 2];
+  double *score[2] = {aligned(arms.stride), aligned(arms.stride)};
+  for (size_t i = 0; i < sizeof w / sizeof *w; i++) w[i] = faro_sim_normal(&sim);
+  for (size_t place = 0; place < D; place++)
+    for (size_t n = 0; n < sizeof odd / sizeof *odd; n++) {
+      for (size_t a = 0; a < K; a++)
+        for (size_t i = 0; i < D; i++)
+          arms.x[i * arms.stride + a] = i == place ? odd[(n + a) % (sizeof odd / sizeof *odd)] : 0;
+      for (int lanes = 0; lanes <= (int)faro_lanes_here(); lanes++) {
+        faro_scoring task = {.arms = &arms, .theta = theta, .w = w, .beta = 1, .score = score[0]};
+        faro_plain_score(&task);
+        task.score = score[1];
+        faro_score_by((faro_lanes)lanes, &task);
+        for (size_t a = 0; a < K; a++) assert_true(alike(score[1][a], score[0][a]));
       }
-      assert_int_equal(faro_score(&arms, theta, w, 1.5, score[1], scratch), best);
-      const size_t top = faro_means(&arms, theta, score[1]);
-      for (size_t a = 0; a < count[m]; a++) assert_true(score[1][a] <= score[1][top]);
-      free(arms.x);
-      for (int k = 0; k < 3; k++) free(score[k]);
-      free(theta);
-      free(w);
-      free(scratch);
     }
+  free(arms.x);
+  free(score[0]);
+  free(score[1]);
+}
+
+/* Changes of A by s x x', one or two at a time: squares and scores follow those of the new
+ * factor. */
+static void check_rescore(size_t d, size_t count, size_t rank) {
+  faro_arms arms = random_arms(d, count);
+  double *a = random_spd(d, 1);
+  double *v[] = {vector(faro_packed(d)), random_vector(d),
+                 random_vector(d),       random_vector(d),
+                 vector(2 * d),          aligned(arms.stride),
+                 aligned(arms.stride),   aligned(arms.stride),
+                 aligned(arms.stride),   aligned(faro_score_scratch(d, arms.stride))};
+  double *w = v[0];
+  faro_spd *spd = NULL;
+  double share[2];
+  assert_ok(faro_spd_create(&spd, d, error));
+  assert_true(faro_spd_whiten(spd, a, w));
+  for (int lanes = -1; lanes <= (int)faro_lanes_here(); lanes++) {
+    (void)faro_score_keep(&arms, v[1], w, 2, v[5], v[6], v[9]);
+    for (size_t k = 0; k < rank; k++) {
+      const double s = k == 0 ? 1 : -1e-3;
+      share[k] = s / faro_spd_grow(spd, s, v[2 + k], w, v[4] + k * d);
+    }
+    faro_rescoring task = {.arms = &arms,
+                           .theta = v[1],
+                           .rank = rank,
+                           .gain = v[4],
+                           .share = share,
+                           .beta = 2,
+                           .square = v[5],
+                           .score = v[6]};
+    if (lanes < 0) faro_plain_rescore(&task);
+    else faro_rescore_by((faro_lanes)lanes, &task);
+    const size_t best = faro_score_keep(&arms, v[1], w, 2, v[7], v[8], v[9]);
+    for (size_t k = 0; k < count; k++) {
+      assert_close(v[5][k], v[7][k], 1e-12 * (1 + v[7][k]));
+      assert_close(v[6][k], v[8][k], 1e-6);
+    }
+    assert_close(v[6][faro_greatest(v[6], count)], v[8][best], 1e-6);
+  }
+  faro_spd_destroy(spd);
+  free(a);
+  free(arms.x);
+  for (size_t i = 0; i < sizeof v / sizeof *v; i++) free(v[i]);
+}
+
+static void test_rescore__follows_the_changes(void **state) {
+  (void)state;
+  const size_t dimension[] = {1, 2, 5, 20, 70};
+  const size_t count[] = {1, 16, 17, 100};
+  for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++)
+    for (size_t m = 0; m < sizeof count / sizeof *count; m++)
+      for (size_t rank = 1; rank <= 2; rank++) check_rescore(dimension[n], count[m], rank);
+}
+
+/* Few different values, so that many are equal, some of them not numbers. */
+static void test_greatest__is_the_first_one(void **state) {
+  (void)state;
+  for (size_t n = 0; n < 3000; n++) {
+    const size_t count = 1 + n % 70;
+    const double several[] = {-1, 0, 1, 2, (double)-INFINITY, n % 3 == 0 ? (double)NAN : 1, (double)INFINITY};
+    const size_t kinds = n % 5 == 0 ? 7 : n % 5 == 1 ? 2 : 6;
+    double *value = vector(count); /* no room beyond */
+    for (size_t a = 0; a < count; a++) value[a] = several[(size_t)(faro_sim_uniform(&sim) * (double)kinds)];
+    if (n % 7 == 0)
+      for (size_t a = 0; a < count; a++) value[a] = n % 2 == 0 ? (double)NAN : (double)-INFINITY;
+    const size_t expected = faro_plain_greatest(value, count);
+    for (int lanes = 0; lanes <= (int)faro_lanes_here(); lanes++)
+      assert_int_equal(faro_greatest_by((faro_lanes)lanes, value, count), expected);
+    assert_int_equal(faro_greatest(value, count), expected);
+    free(value);
+  }
 }
 
 /* An object with room for 8, used with dimension 3, behaves like one of dimension 3. */
@@ -499,9 +691,9 @@ static void test_eigen__finds_values_and_vectors(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_factor__both_ways_give_A_back),
+      cmocka_unit_test(test_factor__all_ways_give_A_back),
       cmocka_unit_test(test_factor__refuses_what_is_not_positive_definite),
-      cmocka_unit_test(test_whiten__both_ways_turn_A_into_the_identity),
+      cmocka_unit_test(test_whiten__all_ways_turn_A_into_the_identity),
       cmocka_unit_test(test_solve__residual_is_small_up_to_d_1000),
       cmocka_unit_test(test_update__solves_with_the_grown_matrix),
       cmocka_unit_test(test_grow__equals_whitening_afresh),
@@ -511,6 +703,9 @@ int main(void) {
       cmocka_unit_test(test_extremes__find_the_chosen_eigenvalues),
       cmocka_unit_test(test_eigen__finds_values_and_vectors),
       cmocka_unit_test(test_score__all_ways_equal_the_definition),
+      cmocka_unit_test(test_score__treats_odd_numbers_as_plain_loops_do),
+      cmocka_unit_test(test_rescore__follows_the_changes),
+      cmocka_unit_test(test_greatest__is_the_first_one),
       cmocka_unit_test(test_resize__works_as_an_object_of_that_dimension),
       cmocka_unit_test(test_create__refuses_absurd_dimensions_and_survives_exhaustion),
   };
