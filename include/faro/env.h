@@ -200,6 +200,8 @@ typedef struct faro_env_rewards {
 } faro_env_rewards;
 /* Whether arms stay for the whole instance, so that rounds can be played together. */
 FARO_API bool faro_env_stays(const faro_env *env);
+/* Whether rewards have two values, so that faro_env_play_times counts them. */
+FARO_API bool faro_env_counts(const faro_env *env);
 /* For arms that stay: plays an arm `times` times in a row, at most to the end of the horizon. The
  * rewards are those that as many calls of faro_env_play would give, from the same random numbers,
  * but rewards of two values are only counted: 2 ns each. */

@@ -126,28 +126,6 @@ static bool fits(const faro_selector *s, const faro_arms *arms) {
 
 /* ---- contenders */
 
-static void squares_of(const faro_arms *arms, const double *w, double *zero, double *square,
-                       double *scratch) {
-  memset(zero, 0, arms->dimension * sizeof *zero);
-  (void)faro_score(arms, zero, w, 1, square, scratch);
-  for (size_t a = 0; a < arms->stride; a++) square[a] *= square[a];
-}
-
-/* square -= sum_k less[k] <gain_k, x>^2, score = <theta, x> + beta sqrt(square). */
-static size_t rescore(const faro_arms *arms, const double *theta, size_t rank, const double *gain,
-                      const double *less, double beta, double *square, double *score) {
-  for (size_t k = 0; k < rank; k++) {
-    (void)faro_means(arms, gain + k * arms->dimension, score);
-    for (size_t a = 0; a < arms->stride; a++) square[a] -= less[k] * score[a] * score[a];
-  }
-  (void)faro_means(arms, theta, score);
-  for (size_t a = 0; a < arms->stride; a++) {
-    square[a] = square[a] > 0 ? square[a] : 0;
-    score[a] += beta * sqrt(square[a]);
-  }
-  return faro_greatest(score, arms->count);
-}
-
 enum { SHORT = 16, LONG = 64 }; /* steps between two scorings of all arms that are few, and many */
 
 static double longest_of(const faro_arms *arms, double *square) {
@@ -200,8 +178,7 @@ static size_t begin_few(faro_selector *s, const faro_policy *policy, const faro_
   } else if (s->few.x == arms->x) s->margin /= 2;
   else if (s->since < SHORT) s->margin *= 2;
   else if (s->since >= LONG) s->margin *= 0.7;
-  squares_of(arms, policy->w, s->direction, s->square, s->scratch);
-  s->best = rescore(arms, policy->theta, 0, NULL, NULL, policy->beta, s->square, s->score);
+  s->best = faro_score_keep(arms, policy->theta, policy->w, policy->beta, s->square, s->score, s->scratch);
   if (!(s->margin > 0)) s->margin = policy->beta * sqrt(s->square[s->best]) / 4;
   leave_out(s, arms);
   memcpy(s->theta, policy->theta, policy->dimension * sizeof *s->theta);
@@ -228,8 +205,8 @@ static size_t best_of_few(faro_selector *s, const faro_policy *policy, const far
   const bool all = s->few.x == arms->x;
   s->widen *= step->widen;
   s->since++;
-  const size_t best = rescore(&s->few, policy->theta, step->rank, step->gain, step->less, policy->beta,
-                              all ? s->square : s->few_square, s->score);
+  const size_t best = faro_rescore(&s->few, policy->theta, step->rank, step->gain, step->less, policy->beta,
+                                   all ? s->square : s->few_square, s->score);
   return wins(s, policy, s->score[best]) ? (all ? best : s->index[best]) : begin_few(s, policy, arms);
 }
 

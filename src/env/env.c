@@ -318,6 +318,10 @@ bool faro_env_stays(const faro_env *env) {
   return !env->rules->next && !has(env, FARO_ENV_STREAM) && !has(env, FARO_ENV_ROWS);
 }
 
+bool faro_env_counts(const faro_env *env) {
+  return faro_env_stays(env) && !env->rules->reward && faro_linear_counts(env);
+}
+
 faro_env_rewards faro_env_play_times(faro_env *env, size_t arm, uint64_t times, double *x) {
   copy_features(env, arm, x);
   const faro_env_rewards rewards = draw_rewards(env, arm, times, env->rules->reward);

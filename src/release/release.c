@@ -321,6 +321,8 @@ bool faro_release_absorb_alike(faro_release *release, const double *x, double y,
   return true;
 }
 
+bool faro_release_alike_exactly(const faro_release *release) { return !release->kind->mechanism->rough; }
+
 void faro_release_open(faro_release *r, uint64_t k) {
   if (k >= r->batches) return;
   r->open = k;

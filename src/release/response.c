@@ -494,6 +494,7 @@ static void grounds(const faro_release *r, faro_text *out) {
 }
 
 const faro_mechanism faro_mechanism_response = {
+    .rough = true,
     .size = sizeof(response),
     .grounds = grounds,
     .exact = true,

@@ -15,6 +15,11 @@ typedef struct table {
   faro_gate *gate; /* NULL: everybody may contribute */
   bool file;       /* people are those of a file, and the release expects no more than they may give */
   uint64_t refused;
+  /* Where all people of a batch play one arm, their rewards are counted, and the batch is absorbed
+   * when they are all there: `high` people got 1, `low` people the least reward. */
+  bool alike;
+  double least;
+  uint64_t high, low;
   double *x;
   faro_arena arena;
 } table;
@@ -33,6 +38,15 @@ static faro_status make_gate(table *t, const faro_cell *cell, faro_error *error)
   return faro_gate_create(&t->gate, s->population, s->contributions, error);
 }
 
+/* Whether all people of a batch play the same arm, with rewards of two values. Batches of one are
+ * played round by round. */
+static bool plays_alike(const table *t, const faro_cell *cell) {
+  const faro_policy *policy = faro_agent_policy(t->agent);
+  const faro_settings *s = &cell->settings;
+  return policy->rule == FARO_RULE_WIDTH && policy->explore == 0 && faro_env_counts(t->env) && !t->gate &&
+         (s->batch != 1 || s->growth > 1) && faro_release_alike_exactly(faro_agent_release(t->agent));
+}
+
 static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_cell *cell = turn->cell;
   faro_env_params env = faro_cell_env(cell);
@@ -46,6 +60,8 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   agent.seed = turn->seed;
   status = faro_agent_create(&t->agent, &agent, error);
   if (status == FARO_OK) status = make_gate(t, cell, error);
+  t->alike = status == FARO_OK && plays_alike(t, cell);
+  t->least = faro_cell_facts(cell).low;
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return status == FARO_OK && !t->x ? FARO_MEMORY : status;
 }
@@ -59,10 +75,41 @@ static bool admit(table *t, uint64_t user) {
   return false;
 }
 
+/* The rounds until the batch is full, or until `until`; none may be missing, if nobody learns any
+ * more. A batch may be played in pieces: it is absorbed as a whole, and the gaps are added one by
+ * one, so that nothing depends on where it was cut. */
+static faro_status play_batch(table *t, uint64_t *round, uint64_t until, double *regret, faro_error *error) {
+  const uint64_t missing = faro_release_missing(faro_agent_release(t->agent));
+  const uint64_t left = missing > 0 ? missing - t->high - t->low : until - *round;
+  const uint64_t people = left < until - *round ? left : until - *round;
+  const size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+  const double gap = faro_env_gap(t->env, arm);
+  const faro_env_rewards rewards = faro_env_play_times(t->env, arm, people, t->x);
+  double sum = *regret;
+  for (uint64_t i = 0; i < people; i++) sum += gap;
+  *regret = sum;
+  *round += people;
+  if (missing == 0) return FARO_OK;
+  t->high += rewards.high;
+  t->low += rewards.low;
+  if (t->high + t->low < missing) return FARO_OK;
+  faro_status status = faro_agent_learn_alike(t->agent, t->x, t->least, t->low, error);
+  if (status == FARO_OK) status = faro_agent_learn_alike(t->agent, t->x, 1, t->high, error);
+  t->high = t->low = 0;
+  return status;
+}
+
+static faro_status play_batches(table *t, uint64_t from, uint64_t until, double *regret, faro_error *error) {
+  faro_status status = FARO_OK;
+  while (status == FARO_OK && from < until) status = play_batch(t, &from, until, regret, error);
+  return status;
+}
+
 /* Allocates nothing, except when an epoch ends. */
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                faro_error *error) {
   table *t = state;
+  if (t->alike) return play_batches(t, from, until, regret, error);
   double sum = *regret;
   faro_status status = FARO_OK;
   for (uint64_t round = from; status == FARO_OK && round < until; round++) {

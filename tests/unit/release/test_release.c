@@ -432,7 +432,7 @@ static void test_noise__none_names_what_one_direction_added(void **state) {
     if (faro_release_create(&r, kind, &c, &params, faro_source_simulated(&sim), NULL) != FARO_OK) continue;
     const bool none = kind->trust == FARO_TRUST_NONE;
     assert_null(faro_release_statistics(r).more);
-    const double x[2][2] = {{0.6, 0.8}, {6, 8}}; /* the second one is scaled back to the first */
+    const double x[2][2] = {{1, 0}, {2, 0}}; /* the second one is scaled back to the first */
     double before[5] = {0};
     for (int batch = 0; batch < 3; batch++) {
       for (int i = 0; i < 2000; i++) {
