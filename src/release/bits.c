@@ -383,14 +383,14 @@ static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
   return true;
 }
 
-/* The sum of many equal numbers is rounded once. */
+/* The sum of many equal moments is rounded once. */
 static void absorb(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
-  if (users == 1) {
-    round_all(r, z, s->count, true);
+  if (users > 1 && absorb_ends(r, z, users)) return;
+  if (users == 1 || r->contribution.form == FARO_FORM_VALUES) {
+    for (uint64_t u = 0; u < users; u++) round_all(r, z, s->count, true);
     return;
   }
-  if (absorb_ends(r, z, users)) return;
   for (size_t i = 0; i < r->contribution.length; i++) {
     const double steps = fmin(fmax(0, (z[i] + s->entry) / s->step), (double)s->grid);
     s->count[i] += (uint64_t)(steps * (double)users + faro_sim_uniform(r->source.sim));
