@@ -5,7 +5,7 @@
 #include "random/samplers.h"
 #include "timing.h"
 
-enum { SHUFFLED = 1000, LONG = 1000 };
+enum { SHUFFLED = 1000, LONG = 1000, VECTOR = 20, COUNTED = 1000 };
 
 typedef struct bench {
   faro_sim_rng sim;
@@ -37,6 +37,17 @@ DRAW(quarter_secure, uint64_t, faro_exact_binomial_quarter(b->face, 64))
 DRAW(quarter_long, uint64_t, faro_exact_binomial_quarter(&b->sim.rng, UINT64_C(64) * LONG))
 DRAW(below_sim, uint64_t, faro_exact_below(&b->sim.rng, SHUFFLED))
 
+static void normals(void *context, size_t times) {
+  bench *b = context;
+  double drawn[VECTOR];
+  for (size_t i = 0; i < times; i++) {
+    faro_sim_normals(&b->sim, drawn, VECTOR);
+    b->sink += drawn[i % VECTOR];
+  }
+}
+
+DRAW(count, uint64_t, faro_sim_count(&b->sim, COUNTED, 0.3))
+
 static void shuffle_sim(void *context, size_t times) {
   bench *b = context;
   for (size_t i = 0; i < times; i++) faro_exact_shuffle(&b->sim.rng, b->item, SHUFFLED, sizeof *b->item);
@@ -56,7 +67,9 @@ static const struct line {
     {"word, ChaCha20 (secure)", secure_word, 1},
     {"uniform", uniform, 1},
     {"normal", normal, 1},
+    {"normals, 20 at once, each", normals, VECTOR},
     {"bernoulli, p = 0.3", bernoulli, 1},
+    {"bernoullis, 1000 counted, each", count, COUNTED},
     {"binomial, n = 20, p = 1/4 (n p < 10)", binomial_few, 1},
     {"binomial, n = 12240, p = 1/4", binomial_some, 1},
     {"binomial, n = 10^9, p = 1/4", binomial_many, 1},

@@ -85,7 +85,8 @@ FARO_API faro_source faro_source_all_parties(faro_secure_rng *secure);
 
 FARO_API void faro_rng_refill(faro_rng *rng);
 
-/* The next 64 random bits. A word handed out is wiped from the buffer. */
+/* The next 64 random bits. A word handed out is wiped from the buffer. Only draws for simulated
+ * worlds that take many words at once leave them there. */
 static inline uint64_t faro_rng_next(faro_rng *rng) {
   if (rng->left == 0) faro_rng_refill(rng);
   const uint64_t word = rng->word[--rng->left];
@@ -101,6 +102,8 @@ FARO_API double faro_draw_normal(faro_rng *rng);  /* N(0, 1) */
 /* Draws for simulated worlds. Fast, floating point: never part of a deployed release. */
 FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^-53 */
 FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */
+/* The next n calls of faro_sim_normal, from the same words. */
+FARO_API void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n);
 FARO_API bool faro_sim_bernoulli(faro_sim_rng *sim, double p);
 /* Passes over n words, however many. */
 FARO_API void faro_sim_skip(faro_sim_rng *sim, uint64_t n);

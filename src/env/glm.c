@@ -87,7 +87,7 @@ static void draw_arms(faro_env *env) {
   const bool ball = env->params.draw == FARO_DRAW_BALL;
   for (size_t a = 0; a < env->arms.count; a++) {
     square[a] = ball ? -2 * log(1 - faro_sim_uniform(&env->context)) : 0;
-    for (size_t i = 0; i < d; i++) x[i * stride + a] = faro_sim_normal(&env->context);
+    faro_linear_normals(&env->context, d, x + a, stride);
   }
   for (size_t i = 0; i < d; i++)
     for (size_t a = 0; a < env->arms.count; a++) square[a] += x[i * stride + a] * x[i * stride + a];

@@ -73,7 +73,8 @@ faro_status faro_env_check_arms(const faro_env_params *params, faro_error *error
 faro_status faro_env_make_arms(faro_env *env, size_t count, faro_error *error) FARO_WARN_UNUSED;
 
 /* Pieces of linear environments (linear.c). */
-void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride); /* uniform on the sphere */
+void faro_linear_normals(faro_sim_rng *sim, size_t n, double *u, size_t stride); /* n normals, spaced out */
+void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride);    /* uniform on the sphere */
 void faro_linear_draw_parameter(faro_env *env);
 void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
 double faro_linear_reward(faro_env *env, double mean); /* drawn about the mean */

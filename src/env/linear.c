@@ -52,12 +52,20 @@ faro_status faro_linear_init(faro_env *env, faro_error *error) {
   return status;
 }
 
+void faro_linear_normals(faro_sim_rng *sim, size_t n, double *u, size_t stride) {
+  enum { PIECE = 32 };
+  double drawn[PIECE];
+  for (size_t from = 0; from < n; from += PIECE) {
+    const size_t count = n - from < PIECE ? n - from : PIECE;
+    faro_sim_normals(sim, drawn, count);
+    for (size_t i = 0; i < count; i++) u[(from + i) * stride] = drawn[i];
+  }
+}
+
 void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride) {
   double square = 0;
-  for (size_t i = 0; i < n; i++) {
-    u[i * stride] = faro_sim_normal(sim);
-    square += u[i * stride] * u[i * stride];
-  }
+  faro_linear_normals(sim, n, u, stride);
+  for (size_t i = 0; i < n; i++) square += u[i * stride] * u[i * stride];
   const double scale = 1 / sqrt(square);
   for (size_t i = 0; i < n; i++) u[i * stride] *= scale;
 }

@@ -37,7 +37,8 @@ static void client(faro_env *env, size_t support, const size_t *arm, const uint6
   const size_t d = env->params.dimension;
   const double spread = spread_of(&env->params);
   double *own = ((population *)(void *)env)->own;
-  for (size_t i = 0; i < d; i++) own[i] = spread * faro_sim_normal(&env->context);
+  faro_sim_normals(&env->context, own, d);
+  for (size_t i = 0; i < d; i++) own[i] *= spread;
   for (size_t k = 0; k < support; k++) {
     const double *x = env->arms.x + arm[k];
     double mean = env->mean[arm[k]];

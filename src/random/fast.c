@@ -5,6 +5,9 @@
  * Its acceptance test uses Loader's form of the probabilities (2000), so that n may be as large as
  * 2^60 without the cancellation of log-factorials. Gamma: Marsaglia and Tsang's rejection (2000)
  * from the cube of a normal, for any shape of at least 1. */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -93,6 +96,75 @@ static inline double normal(faro_rng *rng) {
 
 double faro_draw_normal(faro_rng *rng) { return normal(rng); }
 double faro_sim_normal(faro_sim_rng *sim) { return normal(&sim->rng); }
+
+void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n) {
+  for (size_t i = 0; i < n; i++) to[i] = normal(&sim->rng);
+}
+
+#ifdef __x86_64__
+
+enum { LANES = 8 };
+
+/* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn.
+ * Returns which are refused. */
+__attribute__((target("avx512f,avx512dq,avx512vl"))) static inline unsigned
+try_normals(const uint64_t *end, unsigned ready, double *to) {
+  const __mmask8 there = (__mmask8)((1U << ready) - 1);
+  const __m512i last = _mm512_set1_epi64((int64_t)ready - 1);
+  const __m512i turned = _mm512_sub_epi64(last, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+  const __m512i word = _mm512_permutexvar_epi64(turned, _mm512_maskz_loadu_epi64(there, end - ready));
+  const __m512i i = _mm512_and_si512(word, _mm512_set1_epi64(LAYERS - 1));
+  const __m512i j = _mm512_srai_epi64(word, 11);
+  const __m512i limit = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), there, i, inside, 8);
+  const __m512d width = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), there, i, wide, 8);
+  _mm512_mask_storeu_pd(to, there, _mm512_mul_pd(_mm512_cvtepi64_pd(j), width));
+  return _mm512_mask_cmpge_epi64_mask(there, _mm512_abs_epi64(j), limit);
+}
+
+/* Nearly all candidates are accepted, eight at a time. The first that is not is drawn alone, from
+ * its word on. A branch, and no arithmetic, says that all were accepted: so the next eight need not
+ * wait for the answer. */
+__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_normals(faro_sim_rng *sim, double *to,
+                                                                              size_t n) {
+  faro_rng *rng = &sim->rng;
+  for (const double *end = to + n; to < end;) {
+    if (rng->left == 0) faro_rng_refill(rng);
+    unsigned count = rng->left < LANES ? rng->left : LANES;
+    if ((size_t)(end - to) < count) count = (unsigned)(end - to);
+    const unsigned refused = try_normals(rng->word + rng->left, count, to);
+    if (__builtin_expect(refused == 0, 1)) {
+      rng->left -= count;
+      to += count;
+    } else {
+      rng->left -= (uint32_t)__builtin_ctz(refused);
+      to += __builtin_ctz(refused);
+      *to++ = normal(rng);
+    }
+  }
+}
+
+void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    wide_normals(sim, to, n);
+  else faro_plain_normals(sim, to, n);
+}
+
+#else
+
+void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) { faro_plain_normals(sim, to, n); }
+
+#endif
+
+void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n) {
+  enum { PIECE = 64 };
+  double drawn[PIECE];
+  for (size_t from = 0; from < n; from += PIECE) {
+    const size_t count = n - from < PIECE ? n - from : PIECE;
+    faro_sim_normals(sim, drawn, count);
+    for (size_t i = 0; i < count; i++) to[from + i] += factor * sd[from + i] * drawn[i];
+  }
+}
 
 /* log k! - [log sqrt(2 pi k) + k log k - k], the error of Stirling's formula; k >= 1. */
 static double stirling_error(double k) {

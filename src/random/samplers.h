@@ -24,6 +24,11 @@ typedef struct faro_binomial {
   double first, odds;        /* inversion, for n p < 10: P(0) and p / (1-p) */
 } faro_binomial;
 
+/* to[i] += factor sd[i] N(0, 1), from the words of n calls of faro_sim_normal. */
+void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n);
+/* faro_sim_normals without lanes: their oracle. */
+void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n);
+
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p);
 uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim);
 

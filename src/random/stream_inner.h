@@ -9,6 +9,8 @@
 enum { FARO_FAMILY_SECURE = 1, FARO_FAMILY_SIMULATION = 2 }; /* 0: never opened */
 
 void faro_sim_refill(faro_sim_rng *sim);
+/* The words of FARO_RNG_WORDS / 4 blocks from `counter` on, in plain C: the oracle of the lanes. */
+void faro_plain_philox(const uint64_t counter[4], const uint64_t key[2], uint64_t *word);
 
 typedef struct faro_pool {
   uint64_t word[FARO_RNG_WORDS];

@@ -38,6 +38,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "random/noise.h"
 #include "release/grounds.h"
 #include "release/plant.h"
 #include "release/shares.h"
@@ -383,17 +384,28 @@ static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
   return true;
 }
 
-/* The sum of many equal moments is rounded once. */
+/* How many of so many users round up, each with exactly the probability fraction 2^-32: counted on
+ * whole words, or, for very many, as one binomial number. */
+static uint64_t count_ups(const faro_release *r, uint64_t users, uint64_t fraction) {
+  enum { COUNTED_MAX = 4096 };
+  if (users <= COUNTED_MAX) return faro_exact_binomial(r->rng, users, fraction, UINT64_C(1) << 32);
+  faro_binomial plan;
+  faro_binomial_plan(&plan, users, (double)fraction * 0x1p-32);
+  return faro_sim_binomial(&plan, r->source.sim);
+}
+
 static void absorb(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
+  const double scale = 0x1p32 / s->step;
+  const double most = 0x1p32 * (double)s->grid;
   if (users > 1 && absorb_ends(r, z, users)) return;
   if (users == 1 || r->contribution.form == FARO_FORM_VALUES) {
     for (uint64_t u = 0; u < users; u++) round_all(r, z, s->count, true);
     return;
   }
   for (size_t i = 0; i < r->contribution.length; i++) {
-    const double steps = fmin(fmax(0, (z[i] + s->entry) / s->step), (double)s->grid);
-    s->count[i] += (uint64_t)(steps * (double)users + faro_sim_uniform(r->source.sim));
+    const uint64_t fixed = fixed_point(z[i], s->entry, scale, most);
+    s->count[i] += users * (fixed >> 32) + count_ups(r, users, fixed & UINT32_MAX);
   }
 }
 

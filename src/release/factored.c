@@ -91,9 +91,11 @@ static double filter(const faro_release *r, size_t i, double fresh) {
 /* The noise of the sum; or the noisy sum itself. */
 static void add_noise(faro_release *r) {
   const factored *f = factored_in(r);
-  for (size_t i = 0; i < r->contribution.length && !r->deployed; i++)
-    f->noise[i] = filter(r, i, r->unit[i] * faro_sim_normal(r->source.sim) FARO_PLANT_NOISE);
-  for (size_t i = 0; i < r->contribution.length && r->deployed; i++) {
+  const size_t length = r->contribution.length;
+  if (!r->deployed) faro_sim_normals(r->source.sim, f->noise, length);
+  for (size_t i = 0; i < length && !r->deployed; i++)
+    f->noise[i] = filter(r, i, r->unit[i] * f->noise[i] FARO_PLANT_NOISE);
+  for (size_t i = 0; i < length && r->deployed; i++) {
     f->prefix[i] += f->grid.whole[i];
     f->grid.whole[i] = 0;
     const int64_t y = faro_unfilter(f->weight, f->base, f->inner + FARO_FACTORED_TERMS * i, f->prefix[i]);

@@ -29,8 +29,7 @@ static void draw(const faro_release *r, uint64_t k, double users, double *to) {
   const double b = faro_noise_factor(r, k) * r->laplace FARO_PLANT_NOISE;
   const size_t length = r->contribution.length;
   faro_sim_rng *sim = r->source.sim;
-  if (r->gaussian)
-    for (size_t i = 0; i < length; i++) to[i] += root * r->unit[i] * faro_sim_normal(sim);
+  if (r->gaussian) faro_sim_add_normals(sim, root, r->unit, to, length);
   else if (b > 0)
     for (size_t i = 0; i < length; i++) to[i] += b * faro_sim_laplace_sum(sim, users);
 }

@@ -110,9 +110,11 @@ static void join(faro_release *r) {
 /* A node's own noisy sum, in place of the raw one. */
 static void draw(faro_release *r, size_t l, double *own) {
   const tree *t = tree_in(r);
-  for (size_t i = 0; i < r->contribution.length; i++) {
+  const size_t length = r->contribution.length;
+  if (!r->deployed)
+    faro_sim_add_normals(r->source.sim, 1 FARO_PLANT_NOISE, r->unit, t->level[l].total, length);
+  for (size_t i = 0; i < length; i++) {
     if (r->deployed) t->level[l].whole[i] += faro_exact_discrete_gaussian(r->rng, t->grid.variance[i], 1);
-    else t->level[l].total[i] += r->unit[i] * faro_sim_normal(r->source.sim) FARO_PLANT_NOISE;
     own[i] = t->level[l].total[i] + t->grid.unit * (double)t->level[l].whole[i];
   }
 }

@@ -503,6 +503,52 @@ static void test_bits__three_ways_have_one_distribution(void **state) {
   }
 }
 
+/* People who contribute the same are rounded one by one, few or many together: their ones are a
+ * binomial number above the whole steps. */
+static void test_bits__people_alike_are_rounded_each_by_itself(void **state) {
+  (void)state;
+  enum { RUNS = 20000, MOST = 12000 };
+  static const uint64_t people[] = {2, 20, 64, 300, 5000};
+  static double seen[MOST];
+  static double expected[MOST];
+  const double x[D] = {0.6, -0.3};
+  faro_contribution contribution;
+  assert_ok(faro_contribution_init(&contribution, D, 1, -0.5, 0.5, error));
+  for (size_t k = 0; k < sizeof people / sizeof *people; k++) {
+    const uint64_t n = people[k];
+    const faro_release_params p = {.epsilon = 1,
+                                   .delta = 1e-5,
+                                   .horizon = 6000,
+                                   .batch = 6000,
+                                   .shufflers = 1,
+                                   .grid = 2,
+                                   .calibration = FARO_CALIBRATION_TIGHT};
+    faro_release *r = NULL;
+    faro_sim_open(&stream, 310, k, FARO_ROLE_USER);
+    assert_ok(faro_release_create(&r, &faro_release_shuffle_bits, &contribution, &p,
+                                  faro_source_simulated(&stream), error));
+    faro_bits *s = faro_bits_of(r);
+    for (size_t i = 0; i < LENGTH; i++) {
+      memset(seen, 0, sizeof seen);
+      memset(expected, 0, sizeof expected);
+      for (int run = 0; run < RUNS; run++) {
+        s->count[i] = 0;
+        r->waiting = 0;
+        assert_false(faro_release_absorb_alike(r, x, 0.3, n));
+        seen[s->count[i]]++;
+      }
+      const double steps = (r->z[i] + s->entry) / s->step;
+      const double whole = floor(steps);
+      for (uint64_t up = 0; up <= n && steps > whole; up++)
+        expected[n * (uint64_t)whole + up] =
+            RUNS * exp(faro_binomial_log((double)n, steps - whole, (double)up));
+      if (steps == whole) expected[n * (uint64_t)whole] = RUNS;
+      assert_chi_square(seen, expected, MOST);
+    }
+    faro_release_destroy(r);
+  }
+}
+
 /* The tree's noise at release t and at t' share exactly the nodes that both prefixes use. */
 static void test_tree__prefixes_share_nodes_and_nothing_is_frozen(void **state) {
   (void)state;
@@ -562,6 +608,7 @@ int main(void) {
       cmocka_unit_test(test_all__returning_users_have_the_stated_variance),
       cmocka_unit_test(test_gaussian__batch_noise_is_the_sum_of_users_noise),
       cmocka_unit_test(test_bits__three_ways_have_one_distribution),
+      cmocka_unit_test(test_bits__people_alike_are_rounded_each_by_itself),
       cmocka_unit_test(test_tree__prefixes_share_nodes_and_nothing_is_frozen),
       cmocka_unit_test(test_all__fresh_streams_give_fresh_noise),
   };

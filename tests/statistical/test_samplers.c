@@ -94,6 +94,37 @@ static void test_bernoulli__has_its_probability(void **state) {
   }
 }
 
+/* Lanes give the numbers of the plain loop and leave the stream where it leaves it, wherever they
+ * begin in the buffer; a stream of this length has hundreds of candidates that are refused and some
+ * in the tails. */
+static void test_normals__in_lanes_are_those_of_single_draws(void **state) {
+  (void)state;
+  enum { MOST = 200, REPEATS = 20 };
+  faro_sim_rng one = open_stream(12);
+  faro_sim_rng other = one;
+  faro_sim_rng third = one;
+  for (size_t n = 0; n < MOST * REPEATS; n++) {
+    double single[MOST];
+    double lanes[MOST];
+    double plain[MOST];
+    const size_t count = n % MOST;
+    for (size_t i = 0; i < count; i++) single[i] = faro_sim_normal(&one);
+    faro_sim_normals(&other, lanes, count);
+    faro_plain_normals(&third, plain, count);
+    assert_memory_equal(lanes, single, count * sizeof *single);
+    assert_memory_equal(plain, single, count * sizeof *single);
+    assert_int_equal(other.rng.left, one.rng.left);
+  }
+  const double sd[3] = {1, 2, 3};
+  double sum[3] = {0.5, 0.25, 0};
+  faro_sim_add_normals(&other, 4, sd, sum, 3);
+  for (size_t i = 0; i < 3; i++) sum[i] -= 4 * sd[i] * faro_sim_normal(&one);
+  assert_close(sum[0], 0.5, 1e-14);
+  assert_close(sum[1], 0.25, 1e-14);
+  assert_close(sum[2], 0, 1e-14);
+  assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
+}
+
 /* The words of single draws, at any place of the buffer. The words next to the bound, which chance
  * never brings, are put there by hand. */
 static void test_count__is_that_of_single_draws(void **state) {
@@ -416,6 +447,7 @@ int main(void) {
       cmocka_unit_test(test_normal__fits_the_distribution),
       cmocka_unit_test(test_normal__fits_beyond_the_last_layer_on_both_sides),
       cmocka_unit_test(test_bernoulli__has_its_probability),
+      cmocka_unit_test(test_normals__in_lanes_are_those_of_single_draws),
       cmocka_unit_test(test_count__is_that_of_single_draws),
       cmocka_unit_test(test_below__is_uniform_also_where_modulo_is_not),
       cmocka_unit_test(test_exact_bernoulli__has_its_rational_probability),

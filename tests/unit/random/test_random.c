@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "random/stream_inner.h"
 #include "support/support.h"
 
 /* A second implementation of Philox 4x64-10, from Salmon et al. 2011. */
@@ -45,6 +46,29 @@ static void test_sim__words_are_philox_of_seed_instance_role(void **state) {
       naive_philox(counter, key, expected + 4 * b);
     }
     for (size_t i = FARO_RNG_WORDS; i-- > 0;) assert_int_equal(faro_rng_next(&sim.rng), expected[i]);
+  }
+}
+
+/* Also where the number of the block wraps round, and with a whole 64-bit instance. */
+static void test_sim__lanes_have_the_words_of_the_plain_function(void **state) {
+  (void)state;
+  static const uint64_t first[] = {0, 1, UINT32_MAX, UINT64_MAX - 3, UINT64_C(0xfedcba9876543210)};
+  for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+    faro_sim_rng sim;
+    uint64_t expected[FARO_RNG_WORDS];
+    faro_sim_open(&sim, UINT64_MAX - i, UINT64_C(0x8000000080000001) * i, FARO_ROLE_USER);
+    sim.counter[0] = first[i];
+    for (uint64_t b = 0; b < FARO_RNG_WORDS / 4; b++) {
+      const uint64_t counter[4] = {first[i] + b, sim.counter[1], sim.counter[2], sim.counter[3]};
+      naive_philox(counter, sim.key, expected + 4 * b);
+    }
+    uint64_t plain[FARO_RNG_WORDS];
+    faro_plain_philox(sim.counter, sim.key, plain);
+    assert_memory_equal(plain, expected, sizeof expected);
+    faro_sim_refill(&sim);
+    assert_memory_equal(sim.rng.word, expected, sizeof expected);
+    assert_int_equal(sim.counter[0], first[i] + FARO_RNG_WORDS / 4);
+    assert_int_equal(sim.rng.left, FARO_RNG_WORDS);
   }
 }
 
@@ -125,6 +149,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_philox__naive_copy_gives_the_published_vector),
       cmocka_unit_test(test_sim__words_are_philox_of_seed_instance_role),
+      cmocka_unit_test(test_sim__lanes_have_the_words_of_the_plain_function),
       cmocka_unit_test(test_sim__streams_differ_by_seed_instance_and_role),
       cmocka_unit_test(test_secure__words_do_not_repeat_and_are_wiped),
       cmocka_unit_test(test_secure__a_forked_child_draws_its_own_words),
