@@ -23,6 +23,8 @@ static inline uint64_t faro_low_bits(uint64_t word, uint64_t count) {
 /* How many of `count` bits from bit `from` on are ones. */
 static inline uint64_t faro_ones(const uint64_t *bits, uint64_t from, uint64_t count) {
   uint64_t ones = 0;
+  if (from % 64 + count <= 64 && count > 0)
+    return faro_ones_of(faro_low_bits(bits[from / 64] >> from % 64, count));
   while (count > 0) {
     const uint64_t here = count < 64 - from % 64 ? count : 64 - from % 64;
     ones += faro_ones_of(faro_low_bits(bits[from / 64] >> (from % 64), here));

@@ -384,11 +384,10 @@ static uint64_t count_ups(const faro_release *r, uint64_t users, uint64_t fracti
  * another would take. False if some are not. */
 static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
-  const double scale = 0x1p32 / s->step;
-  const double most = 0x1p32 * (double)s->grid;
+  const faro_grid_of_steps grid = grid_of(s);
   const size_t length = r->contribution.length;
   for (size_t i = 0; !r->contribution.binary && i < length; i++) {
-    const uint64_t fixed = fixed_point(z[i], s->entry, scale, most);
+    const uint64_t fixed = faro_fixed_point(&grid, z[i]);
     if (fixed != 0 && fixed != s->grid << 32) return false;
   }
   for (size_t i = 0; i < length; i++) s->count[i] += z[i] > 0 ? users * s->grid : 0;
@@ -399,15 +398,13 @@ static bool absorb_ends(faro_release *r, const double *z, uint64_t users) {
 static void absorb(faro_release *r, const double *z, uint64_t users) {
   const faro_bits *s = faro_bits_in(r);
   const faro_grid_of_steps grid = grid_of(s);
-  if (users == 1) {
-    round_all(r, z, s->count);
+  if (users > 1 && absorb_ends(r, z, users)) return;
+  if (users == 1 || r->contribution.form == FARO_FORM_VALUES) {
+    for (uint64_t u = 0; u < users; u++) round_all(r, z, s->count);
     return;
   }
-  if (absorb_ends(r, z, users)) return;
   for (size_t i = 0; i < r->contribution.length; i++) {
-    const uint64_t fixed = !r->contribution.binary ? faro_fixed_point(&grid, z[i])
-                           : z[i] > 0              ? s->grid << 32
-                                                   : 0;
+    const uint64_t fixed = faro_fixed_point(&grid, z[i]);
     s->count[i] += users * (fixed >> 32) + count_ups(r, users, fixed & UINT32_MAX);
   }
 }

@@ -59,27 +59,29 @@ static void learn(table *t, const faro_statistics *statistics) {
   t->forecast = faro_estimator_forecast(t->estimator);
 }
 
-/* Raises `worst` to the greatest error after each of the next users. Estimates are compared with the
- * truth after every user, not only at releases, because the error grows in between. An estimate that
- * stays as it is errs most after the first or the last of them, as the sum never falls. */
-static void compare(table *t, uint64_t users, double *worst) {
+static inline double greater(double a, double b) { return a > b ? a : b; }
+
+/* Raises `worst` to the error after the next user. */
+static inline void compare_one(table *t, double *worst) {
   const faro_forecast line = t->forecast;
-  const uint64_t from = t->at;
-  double most = *worst;
-  if (users == 0) return;
-  t->at += users;
-  if (line.each == 0) {
-    most = fmax(most, fabs(line.base - (t->sum + faro_bit(t->bits, from))));
-    t->sum += (double)faro_ones(t->bits, from, users);
-    *worst = fmax(most, fabs(line.base - t->sum));
+  t->sum += faro_bit(t->bits, t->at);
+  t->at++;
+  const double estimate = line.base + line.each * (double)(t->begun + t->at - line.from);
+  *worst = greater(*worst, fabs(estimate - t->sum));
+}
+
+/* The same for each of the next users. Estimates are compared with the truth after every user, not
+ * only at releases, because the error grows in between. An estimate that stays as it is errs most
+ * after the first or the last of them, as the sum never falls. */
+static inline void compare(table *t, uint64_t users, double *worst) {
+  if (t->forecast.each != 0 || users < 3) {
+    for (uint64_t i = 0; i < users; i++) compare_one(t, worst);
     return;
   }
-  for (uint64_t i = from; i < t->at; i++) {
-    t->sum += faro_bit(t->bits, i);
-    const double error = fabs(line.base + line.each * (double)(t->begun + i + 1 - line.from) - t->sum);
-    most = error > most ? error : most;
-  }
-  *worst = most;
+  compare_one(t, worst);
+  t->sum += (double)faro_ones(t->bits, t->at, users - 2);
+  t->at += users - 2;
+  compare_one(t, worst);
 }
 
 /* The batches that end within the next `users`. Where sizes are chosen from what was released, only
