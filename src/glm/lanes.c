@@ -160,30 +160,37 @@ static unsigned widest = 8;
 
 void faro_lanes_limit(unsigned lanes) { widest = lanes; }
 
-#define VERSION(name, attribute)                                                                             \
-  attribute static void exp_##name(size_t count, const double *x, double *out) { each_exp(count, x, out); }  \
-  attribute static void log_##name(size_t count, const double *x, double *out) { each_log(count, x, out); }  \
-  attribute static void log1p_##name(size_t count, const double *x, double *out) {                           \
+#define VERSION(name)                                                                                        \
+  TARGET_##name static void exp_##name(size_t count, const double *x, double *out) {                         \
+    each_exp(count, x, out);                                                                                 \
+  }                                                                                                          \
+  TARGET_##name static void log_##name(size_t count, const double *x, double *out) {                         \
+    each_log(count, x, out);                                                                                 \
+  }                                                                                                          \
+  TARGET_##name static void log1p_##name(size_t count, const double *x, double *out) {                       \
     each_log1p(count, x, out);                                                                               \
   }                                                                                                          \
-  attribute static void logistic_##name(size_t count, const double *z, double *restrict decay,               \
-                                        double *restrict mean, double *restrict slope) {                     \
+  TARGET_##name static void logistic_##name(size_t count, const double *z, double *restrict decay,           \
+                                            double *restrict mean, double *restrict slope) {                 \
     each_logistic(count, z, decay, mean, slope);                                                             \
   }                                                                                                          \
-  attribute static void probit_##name(size_t count, const double *z, double *restrict mean,                  \
-                                      double *restrict slope) {                                              \
+  TARGET_##name static void probit_##name(size_t count, const double *z, double *restrict mean,              \
+                                          double *restrict slope) {                                          \
     each_probit(count, z, mean, slope);                                                                      \
   }
 
-VERSION(plain, )
+#define TARGET_plain
+VERSION(plain)
 #ifdef __x86_64__
 #ifdef __clang__
 #define WHOLE "" /* clang does not know the name */
 #else
 #define WHOLE ",prefer-vector-width=512"
 #endif
-VERSION(avx2, __attribute__((target("avx2"))))
-VERSION(avx512, __attribute__((target("avx512f,avx512dq" WHOLE))))
+#define TARGET_avx2 __attribute__((target("avx2")))
+#define TARGET_avx512 __attribute__((target("avx512f,avx512dq" WHOLE)))
+VERSION(avx2)
+VERSION(avx512)
 static bool has_avx512(void) {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 }
