@@ -6,7 +6,8 @@ JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 FAULTS ?= 30
-CTEST = ctest --output-on-failure --no-tests=error -j $(JOBS)
+# Many tests wait for processes: more of them run than there are processors.
+CTEST = ctest --output-on-failure --no-tests=error -j $$((2 * $(JOBS)))
 QUIETLY = @scripts/quietly
 # build(what, folder, options): one line on the terminal, the compiler's output in build/log
 build = $(QUIETLY) "building $(1)" cmake --build $(2) -j $(JOBS) $(3) $(if $(VERBOSE),-v)
@@ -50,7 +51,7 @@ test: bootstrap-test ## build and run the tests, but for slow ones (3 minutes)
 check-all: bootstrap-check ## what takes longer: statistics, audits, faults, documents, sanitizers (most of an hour)
 	$(call configure,release,-DFARO_TESTS=ON -DFARO_PYTHON=ON)
 	$(call build,faro and its tests,build)
-	FARO_SLOW_TESTS=1 FARO_FAULTS=$(FAULTS) $(CTEST) --test-dir build
+	FARO_SLOW_TESTS=1 FARO_FAULTS=$(FAULTS) $(CTEST) --test-dir build -L 'slow|check|more|fuzz'
 	$(MAKE) asan tsan
 
 asan: bootstrap-test ## tests under the address and undefined-behaviour sanitizers
@@ -58,11 +59,11 @@ asan: bootstrap-test ## tests under the address and undefined-behaviour sanitize
 	$(call build,with sanitizers,build/$@)
 	FARO_CHECK_TESTS=1 $(CTEST) --test-dir build/$@ -LE slow
 
-# Accountants are slow and have one thread: there is nothing to find in them.
+# Where one thread runs, there is nothing to find.
 tsan: bootstrap-test ## tests under the thread sanitizer
 	$(call configure,$@)
 	$(call build,with the thread sanitizer,build/$@)
-	FARO_CHECK_TESTS=1 $(CTEST) --test-dir build/$@ -LE slow -E 'unit/privacy/'
+	FARO_CHECK_TESTS=1 $(CTEST) --test-dir build/$@ -LE 'slow|one-thread'
 
 memcheck: bootstrap-memcheck ## unit tests under valgrind
 	$(call configure,release,-DFARO_TESTS=ON)

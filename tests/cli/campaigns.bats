@@ -368,6 +368,7 @@ refuses() {
     sleep 0.02
   done
   has "$output" "batches:   1 of 1"
+  logged analyzer 'campaign-is","state":"finished' # told after it is so
   has "$(cat "$T/analyzer.log")" '"campaign":"one","event":"campaign-is","state":"finished"'
   operate 0 archive one
 }

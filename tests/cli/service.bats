@@ -96,7 +96,7 @@ teardown() { faro_teardown; }
     sleep 0.02
   done
   has "$(head -1 "$T/health")" " 200 "
-  grep -q '"event":"ready"' "$T/shuffler.log"
+  logged shuffler ready
   faro 0 health "http://$place/" "$url" # as copied from a browser
   [ "$output" = "http://$place/: ok"$'\n'"$url: ok" ]
   faro 1 health "$url/v1" "$url"

@@ -10,6 +10,7 @@
 #include "service/adder/adder_state.h"
 #include "service/analyzer/applier.h"
 #include "support/support.h"
+#include "support/scratch.h"
 
 enum { BATCH = 20, DIMENSION = 2 };
 
@@ -63,7 +64,8 @@ static void found(scene *s) {
 }
 
 static void scene_open(scene *s) {
-  *s = (scene){.folder = "/dev/shm/faro-adder-XXXXXX"};
+  *s = (scene){0};
+  SCRATCH(s->folder, "adder");
   assert_non_null(mkdtemp(s->folder));
   snprintf(s->path, sizeof s->path, "%s/adder.db", s->folder);
   assert_ok(faro_sign_key_make(&s->analyzer.sign, error));

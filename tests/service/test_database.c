@@ -8,6 +8,7 @@
 
 #include "service/state/database.h"
 #include "support/support.h"
+#include "support/scratch.h"
 
 enum { ID = 0x66617401 };
 
@@ -15,7 +16,7 @@ static char path[64];
 
 static int set_up(void **state) {
   (void)state;
-  strcpy(path, "/dev/shm/faro-database-XXXXXX");
+  SCRATCH(path, "database");
   const int file = mkstemp(path);
   return file < 0 || remove(path) != 0 ? -1 : 0;
 }

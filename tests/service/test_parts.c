@@ -13,6 +13,7 @@
 #include "service/http/sender.h"
 #include "service/state/spool.h"
 #include "support/support.h"
+#include "support/scratch.h"
 #include "trial/crowd.h"
 
 enum { CLIENTS = 400, BATCHES = 40 };
@@ -54,7 +55,7 @@ static void begin(world *w, const char *release, uint64_t batch, size_t collecto
   char path[128];
   size_t count = 0;
   *w = (world){.collectors = collectors};
-  strcpy(w->folder, "/dev/shm/faro-parts-XXXXXX");
+  SCRATCH(w->folder, "parts");
   assert_non_null(mkdtemp(w->folder));
   snprintf(w->hashes, sizeof w->hashes, "%s/hashes", w->folder);
   assert_ok(faro_tokens_make(path_of(w, "tokens", 0, path), w->hashes, CLIENTS, error));

@@ -1,6 +1,7 @@
 /* plans: campaigns whose policies are plans, with client, spool and applier in one process. */
 #include "support/handover.h"
 #include "support/support.h"
+#include "support/scratch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +141,7 @@ static void open_scene(scene *s, const plot *p) {
   char path[96];
   size_t count = 0;
   *s = (scene){0};
-  snprintf(s->folder, sizeof s->folder, "/dev/shm/faro-phases-XXXXXX");
+  SCRATCH(s->folder, "phases");
   assert_non_null(mkdtemp(s->folder));
   snprintf(s->database, sizeof s->database, "%s/db", s->folder);
   snprintf(s->state, sizeof s->state, "%s/state", s->folder);

@@ -15,6 +15,7 @@
 #include "service/state/counts.h"
 #include "service/state/spool.h"
 #include "support/support.h"
+#include "support/scratch.h"
 
 typedef struct world {
   char folder[64], state[96], hashes[96];
@@ -26,7 +27,7 @@ typedef struct world {
 /* A campaign of sealed messages, filled in directly: no test here depends on its noise. */
 static void begin(world *w, size_t clients, uint64_t batch, uint64_t batches) {
   *w = (world){0};
-  strcpy(w->folder, "/dev/shm/faro-spool-XXXXXX");
+  SCRATCH(w->folder, "spool");
   assert_non_null(mkdtemp(w->folder));
   snprintf(w->state, sizeof w->state, "%s/state", w->folder);
   snprintf(w->hashes, sizeof w->hashes, "%s/hashes", w->folder);

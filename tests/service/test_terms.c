@@ -1,6 +1,7 @@
 /* terms: a campaign in rounds, with devices, spool and applier in one process. */
 #include "support/handover.h"
 #include "support/support.h"
+#include "support/scratch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -109,7 +110,7 @@ static scene *open_scene(const char *release, uint64_t fits) {
   size_t count = 0;
   scene *s = calloc(1, sizeof *s);
   assert_non_null(s);
-  snprintf(s->folder, sizeof s->folder, "/dev/shm/faro-rounds-XXXXXX");
+  SCRATCH(s->folder, "rounds");
   assert_non_null(mkdtemp(s->folder));
   snprintf(s->database, sizeof s->database, "%s/db", s->folder);
   snprintf(s->state, sizeof s->state, "%s/state", s->folder);

@@ -1,6 +1,7 @@
 /* stage: see the header. */
 #define _GNU_SOURCE /* pipe2 */
 #include "support/stage.h"
+#include "support/scratch.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -116,7 +117,7 @@ void stage_open(stage *s, const stage_plan *plan) {
   memset(s, 0, sizeof *s);
   pthread_mutex_init(&s->mutex, NULL);
   signal(SIGPIPE, SIG_IGN);
-  snprintf(s->folder, sizeof s->folder, "%s/faro-stage-XXXXXX", plan->memory ? plan->memory : "/dev/shm");
+  snprintf(s->folder, sizeof s->folder, "%s/faro-stage-XXXXXX", plan->memory ? plan->memory : scratch());
   if (!mkdtemp(s->folder)) give_up("folder", s->folder);
   serve(s);
   const faro_sender_params settings = {.timeout = 60};

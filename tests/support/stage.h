@@ -48,7 +48,7 @@ typedef struct stage_plan {
   uint64_t batch, horizon, shufflers, contributions; /* contributions 0: event level */
   double growth;                                     /* of batches; 0: 1 */
   size_t dimension, clients;
-  const char *memory; /* parent of the folder; NULL: /dev/shm */
+  const char *memory; /* parent of the folder; NULL: scratch() */
 } stage_plan;
 
 void stage_open(stage *s, const stage_plan *plan);

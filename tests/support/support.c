@@ -92,8 +92,8 @@ double ks_tail(double distance, double n) {
   return sum;
 }
 
-/* What cannot be repeated with another seed must not fail by chance: a cell then has enough draws for
- * the tail of its limit to be that of the statistic, too. */
+/* What has no seed must not fail by chance. A cell then has enough draws for the tail of its limit
+ * to be that of the statistic, too. */
 static const struct { double rate, cell; } with_seed = {FALSE_ALARM, 5}, without_seed = {1e-15, 50};
 static bool no_seed;
 

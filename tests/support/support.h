@@ -2,8 +2,8 @@
  * with a stated false-alarm rate.
  *
  * Statistical tests use fixed seeds, so they always pass or always fail. The rate says how likely a
- * correct program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. Noise of a
- * deployment has no seed: unseeded(). */
+ * correct program was to fail when the seed was chosen. Each check here uses FALSE_ALARM. Noise of
+ * a deployment has no seed: unseeded(). */
 #ifndef FARO_TESTS_SUPPORT_H
 #define FARO_TESTS_SUPPORT_H
 

@@ -14,6 +14,7 @@
 #include <faro/queue.h>
 
 #include "support/support.h"
+#include "support/scratch.h"
 #include "wire/wire.h"
 
 enum { D = 2, VERSIONS = 8, POSTS = 16, FILE_SIZE = 1 << 16, KILLED = 77 };
@@ -47,7 +48,7 @@ static faro_sign_key analyzer, shuffler;
 static faro_seal_key seal;
 static const unsigned char token[FARO_TOKEN_BYTES] = "a token of thirty-two bytes, yes";
 static const double x[D] = {0.6, -0.8};
-static char folder[] = "/dev/shm/faro-crash-XXXXXX", path[64];
+static char folder[32], path[64];
 
 /* Every step of storing a file passes here (--wrap), which prescribes these names. */
 int __real_rename(const char *from, const char *to);
@@ -355,6 +356,7 @@ static int make_folder(void **state) {
   assert_ok(faro_sign_key_make(&analyzer, error));
   assert_ok(faro_sign_key_make(&shuffler, error));
   assert_ok(faro_seal_key_make(&seal, error));
+  SCRATCH(folder, "crash");
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/state", folder);
   out = mmap(NULL, sizeof *out, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
