@@ -251,7 +251,7 @@ static void *post_all(void *context) {
   faro_sender *sender = NULL;
   const double end = faro_clock() + DEADLINE;
   write_reports(p, frames);
-  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 40}, error));
+  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 5}, error));
   while (done < BATCHES * B && faro_clock() < end) {
     size_t client[B], count = 0;
     faro_sent sent = {0};

@@ -104,6 +104,9 @@ faro_status faro_waiting_look(faro_waiting *w, bool *due, faro_error *error) {
   const faro_status status = look(w, due, &why);
   if (status != FARO_OK) snprintf(text, sizeof text, "%.300s", why.message);
   faro_health_set(&w->health, FARO_ILL_DATABASE, text);
+  faro_health_set(&w->health, FARO_ILL_NO_COPY,
+                  w->known ? ""
+                           : "this standby has not seen the campaign yet, and has no keys of its batches");
   if (*due) close_all(w);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
