@@ -166,6 +166,9 @@ static faro_status connect_again(struct store_postgres *p, faro_error *error) {
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
+static faro_status tend_keys(struct store_postgres *p, faro_error *error);
+
+/* After a new connection, keys are published again: the server may have lost them. */
 static faro_status ready(faro_store *s, faro_error *error) {
   struct store_postgres *p = s->postgres;
   int64_t version = 0;
@@ -174,6 +177,7 @@ static faro_status ready(faro_store *s, faro_error *error) {
   if (status != FARO_OK) return status;
   status = p->holds ? check_token(p, TOKEN, &why)
                     : one_number(p->link, "SELECT version FROM meta", &version, &why);
+  if (status == FARO_OK && p->keys && p->published == 0) status = tend_keys(p, &why);
   note_lost(p, status, &why);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
