@@ -397,7 +397,8 @@ typedef enum fault { KILLS, SERVER, REPLICA, PAUSE, DIRECT } fault;
 /* What is harmed in a moment of a run. `lost`: with the server's machine, that of the analyzer; in
  * DIRECT: an analyzer is paused, instead of the server killed. */
 static void harm(play *p, fault kind, bool lost, unsigned moment) {
-  if ((kind == SERVER || (kind == DIRECT && !lost)) && moment % 6 == 1) {
+  const bool back = kind == REPLICA && moment == 0 && randombytes_uniform(2); /* and lost later */
+  if (back || ((kind == SERVER || (kind == DIRECT && !lost)) && moment % 6 == 1)) {
     assert_int_equal(server_command("kill", p->server), 0);
     assert_int_equal(server_command("start", p->server), 0);
   } else if (kind == REPLICA && moment == 1) {

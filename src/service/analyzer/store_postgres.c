@@ -211,10 +211,11 @@ static void rollback(faro_store *s) {
   faro_postgres_rollback(s->postgres->link);
 }
 
-/* Writes, so that the commit waits for the replicas. */
+/* Writes, so that the commit waits for the replicas. A standby may do that: it changes nothing. */
 static faro_status confirm(faro_store *s, faro_error *error) {
-  faro_status status = begin(s, error);
-  if (status == FARO_OK) status = faro_postgres_run(s->postgres->link, BEAT, error);
+  struct store_postgres *p = s->postgres;
+  faro_status status = p->holds ? begin(s, error) : faro_postgres_run(p->link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_run(p->link, BEAT, error);
   if (status == FARO_OK) status = commit(s, error);
   if (status != FARO_OK) rollback(s);
   return status;

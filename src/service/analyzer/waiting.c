@@ -47,10 +47,10 @@ static faro_status read_applied(faro_waiting *w, faro_error *error) {
   uint64_t applied = 0;
   faro_status status = faro_store_batches(w->store, &applied, error);
   if (status == FARO_OK) status = faro_applied_check(w->settings->database, applied, error);
-  if (status == FARO_OK && applied > w->applied) {
-    status = faro_applied_keep(w->settings->database, applied, error);
-    w->applied = applied;
-  }
+  if (status != FARO_OK || applied <= w->applied) return status;
+  status = faro_store_confirm(w->store, error); /* after a crash, replicas may have fewer */
+  if (status == FARO_OK) status = faro_applied_keep(w->settings->database, applied, error);
+  if (status == FARO_OK) w->applied = applied;
   faro_metric_set(w->batches, (double)applied);
   return status;
 }
