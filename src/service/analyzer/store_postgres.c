@@ -53,8 +53,8 @@ static const int64_t FOUND = 0x6661726f00000001, HOLD = 0x6661726f00000002;
 
 /* A session that is silent for this long is of an analyzer that hangs: it is heard of every two
  * seconds. Within a transaction it may be learning. */
-static const char SESSION[] = "SET search_path = " NAME "; SET idle_session_timeout = '15s';"
-                              "SET idle_in_transaction_session_timeout = '60s'";
+static const char SESSION[] = FARO_POSTGRES_SILENCE "SET search_path = " NAME ";"
+                                                    "SET idle_in_transaction_session_timeout = '60s'";
 
 struct store_postgres {
   faro_postgres *link;

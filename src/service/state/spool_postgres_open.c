@@ -102,7 +102,7 @@ static faro_status may_be_shared(const faro_spool *s, faro_error *error) {
 /* An analyzer that collects itself may be replaced while it hangs, and must not keep the lock of
  * the one that hands over: the server ends a session that is silent. */
 static faro_status open_postgres(faro_spool *s, const faro_spool_params *params, faro_error *error) {
-  char schema[64], set_up[128];
+  char schema[64], set_up[256];
   spool_postgres *p = calloc(1, sizeof *p);
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
   s->postgres = p;
@@ -112,8 +112,8 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   memcpy(p->seal.campaign, s->campaign->digest, sizeof p->seal.campaign);
   p->seal.shuffler = s->shuffler;
   name_schema(s, schema);
-  snprintf(set_up, sizeof set_up, "SET search_path = %s%s", schema,
-           faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? "; SET idle_session_timeout = '15s'" : "");
+  snprintf(set_up, sizeof set_up, "%sSET search_path = %s",
+           faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? FARO_POSTGRES_SILENCE : "", schema);
   faro_status status = may_be_shared(s, error);
   if (status == FARO_OK)
     status = faro_batch_keys_open(&p->keys, &s->database, params->path, s->campaign, s->shuffler, error);
