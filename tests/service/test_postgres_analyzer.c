@@ -251,7 +251,7 @@ static void *post_all(void *context) {
   faro_sender *sender = NULL;
   const double end = faro_clock() + DEADLINE;
   write_reports(p, frames);
-  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 40}, error));
+  assert_ok(faro_sender_create(&sender, &(faro_sender_params){.timeout = 5}, error));
   while (done < BATCHES * B && faro_clock() < end) {
     size_t client[B], count = 0;
     faro_sent sent = {0};
@@ -397,7 +397,8 @@ typedef enum fault { KILLS, SERVER, REPLICA, PAUSE, DIRECT } fault;
 /* What is harmed in a moment of a run. `lost`: with the server's machine, that of the analyzer; in
  * DIRECT: an analyzer is paused, instead of the server killed. */
 static void harm(play *p, fault kind, bool lost, unsigned moment) {
-  if ((kind == SERVER || (kind == DIRECT && !lost)) && moment % 6 == 1) {
+  const bool back = kind == REPLICA && moment == 0 && randombytes_uniform(2); /* and lost later */
+  if (back || ((kind == SERVER || (kind == DIRECT && !lost)) && moment % 6 == 1)) {
     assert_int_equal(server_command("kill", p->server), 0);
     assert_int_equal(server_command("start", p->server), 0);
   } else if (kind == REPLICA && moment == 1) {

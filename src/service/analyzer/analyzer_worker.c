@@ -316,6 +316,8 @@ static bool apply_all(faro_analyzer *a) {
       set_stalled(a, status != FARO_OK, "batch-not-applied", &error);
     if (status != FARO_OK) return false;
   }
+  const bool open = faro_analyzer_life(a) == FARO_LIFE_OPEN;
+  if (!open && a->worker.unkept == 0) set_stalled(a, false, "", NULL); /* nothing is applied any more */
   return can_keep(a) && end_if_done(a) && purged;
 }
 

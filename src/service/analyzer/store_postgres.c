@@ -53,8 +53,8 @@ static const int64_t FOUND = 0x6661726f00000001, HOLD = 0x6661726f00000002;
 
 /* A session that is silent for this long is of an analyzer that hangs: it is heard of every two
  * seconds. Within a transaction it may be learning. */
-static const char SESSION[] = "SET search_path = " NAME "; SET idle_session_timeout = '15s';"
-                              "SET idle_in_transaction_session_timeout = '60s'";
+static const char SESSION[] = FARO_POSTGRES_SILENCE "SET search_path = " NAME ";"
+                                                    "SET idle_in_transaction_session_timeout = '60s'";
 
 struct store_postgres {
   faro_postgres *link;
@@ -166,6 +166,9 @@ static faro_status connect_again(struct store_postgres *p, faro_error *error) {
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
+static faro_status tend_keys(struct store_postgres *p, faro_error *error);
+
+/* After a new connection, keys are published again: the server may have lost them. */
 static faro_status ready(faro_store *s, faro_error *error) {
   struct store_postgres *p = s->postgres;
   int64_t version = 0;
@@ -174,6 +177,7 @@ static faro_status ready(faro_store *s, faro_error *error) {
   if (status != FARO_OK) return status;
   status = p->holds ? check_token(p, TOKEN, &why)
                     : one_number(p->link, "SELECT version FROM meta", &version, &why);
+  if (status == FARO_OK && p->keys && p->published == 0) status = tend_keys(p, &why);
   note_lost(p, status, &why);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
@@ -207,10 +211,11 @@ static void rollback(faro_store *s) {
   faro_postgres_rollback(s->postgres->link);
 }
 
-/* Writes, so that the commit waits for the replicas. */
+/* Writes, so that the commit waits for the replicas. A standby may do that: it changes nothing. */
 static faro_status confirm(faro_store *s, faro_error *error) {
-  faro_status status = begin(s, error);
-  if (status == FARO_OK) status = faro_postgres_run(s->postgres->link, BEAT, error);
+  struct store_postgres *p = s->postgres;
+  faro_status status = p->holds ? begin(s, error) : faro_postgres_run(p->link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_run(p->link, BEAT, error);
   if (status == FARO_OK) status = commit(s, error);
   if (status != FARO_OK) rollback(s);
   return status;

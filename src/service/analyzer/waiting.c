@@ -47,10 +47,10 @@ static faro_status read_applied(faro_waiting *w, faro_error *error) {
   uint64_t applied = 0;
   faro_status status = faro_store_batches(w->store, &applied, error);
   if (status == FARO_OK) status = faro_applied_check(w->settings->database, applied, error);
-  if (status == FARO_OK && applied > w->applied) {
-    status = faro_applied_keep(w->settings->database, applied, error);
-    w->applied = applied;
-  }
+  if (status != FARO_OK || applied <= w->applied) return status;
+  status = faro_store_confirm(w->store, error); /* after a crash, replicas may have fewer */
+  if (status == FARO_OK) status = faro_applied_keep(w->settings->database, applied, error);
+  if (status == FARO_OK) w->applied = applied;
   faro_metric_set(w->batches, (double)applied);
   return status;
 }
@@ -104,6 +104,9 @@ faro_status faro_waiting_look(faro_waiting *w, bool *due, faro_error *error) {
   const faro_status status = look(w, due, &why);
   if (status != FARO_OK) snprintf(text, sizeof text, "%.300s", why.message);
   faro_health_set(&w->health, FARO_ILL_DATABASE, text);
+  faro_health_set(&w->health, FARO_ILL_NO_COPY,
+                  w->known ? ""
+                           : "this standby has not seen the campaign yet, and has no keys of its batches");
   if (*due) close_all(w);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }

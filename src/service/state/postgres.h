@@ -17,6 +17,12 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
                                faro_error *error) FARO_WARN_UNUSED;
 void faro_postgres_close(faro_postgres *postgres); /* NULL is allowed */
 
+/* SQL for `set_up`: the server ends a session that is silent for 15 seconds, unless the server or
+ * the URL says something else. For those who must not keep a lock while they hang. */
+#define FARO_POSTGRES_SILENCE                                                                                \
+  "SELECT set_config('idle_session_timeout', '15s', false) WHERE current_setting('idle_session_timeout') = " \
+  "'0';"
+
 /* Ends the connection, and all that its session held; faro_postgres_ready makes another one. */
 void faro_postgres_leave(faro_postgres *postgres);
 /* Connects again if the connection was lost; *fresh: it was, and what the session held is gone. */

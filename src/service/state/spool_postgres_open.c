@@ -102,7 +102,7 @@ static faro_status may_be_shared(const faro_spool *s, faro_error *error) {
 /* An analyzer that collects itself may be replaced while it hangs, and must not keep the lock of
  * the one that hands over: the server ends a session that is silent. */
 static faro_status open_postgres(faro_spool *s, const faro_spool_params *params, faro_error *error) {
-  char schema[64], set_up[128];
+  char schema[64], set_up[256];
   spool_postgres *p = calloc(1, sizeof *p);
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate a spool");
   s->postgres = p;
@@ -112,8 +112,8 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   memcpy(p->seal.campaign, s->campaign->digest, sizeof p->seal.campaign);
   p->seal.shuffler = s->shuffler;
   name_schema(s, schema);
-  snprintf(set_up, sizeof set_up, "SET search_path = %s%s", schema,
-           faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? "; SET idle_session_timeout = '15s'" : "");
+  snprintf(set_up, sizeof set_up, "%sSET search_path = %s",
+           faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? FARO_POSTGRES_SILENCE : "", schema);
   faro_status status = may_be_shared(s, error);
   if (status == FARO_OK)
     status = faro_batch_keys_open(&p->keys, &s->database, params->path, s->campaign, s->shuffler, error);
@@ -191,6 +191,16 @@ faro_status faro_spool_pg_make_room(faro_spool *s, faro_error *error) {
       "iI", (int64_t)s->now.number, free_places, (size_t)PLACES);
 }
 
+/* After a crash, the server may say of a batch that it was released, and its replicas do not know
+ * it yet. They do when a write of our own was committed after that. */
+static faro_status wipe_released(faro_spool *s, faro_error *error) {
+  spool_postgres *p = s->postgres;
+  faro_status status = faro_postgres_run(p->link, "BEGIN; UPDATE meta SET version = version", error);
+  if (status == FARO_OK) status = faro_postgres_commit(p->link, error);
+  faro_postgres_rollback(p->link);
+  return status == FARO_OK ? faro_batch_keys_wipe(p->keys, s->released, error) : status;
+}
+
 /* The key is on our disk before anything can be sealed to it. One that was made before a crash may
  * not have been published: so all are, at the start. */
 faro_status faro_spool_pg_keys(faro_spool *s, faro_error *error) {
@@ -202,7 +212,7 @@ faro_status faro_spool_pg_keys(faro_spool *s, faro_error *error) {
                      "the database says that batch %llu was not released, but it was: this is an old copy of "
                      "the database, and what clients have sent since is not in it",
                      (unsigned long long)s->released);
-  if (s->released > wiped) status = faro_batch_keys_wipe(p->keys, s->released, error);
+  if (s->released > wiped) status = wipe_released(s, error);
   for (uint64_t batch = s->now.number; status == FARO_OK && batch <= s->now.number + 1; batch++) {
     const bool there = faro_batch_keys_find(p->keys, batch) && batch < p->published;
     if (there) continue;
@@ -226,11 +236,15 @@ faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const vo
   return faro_keepers_seal(s->postgres->link, s->postgres->keys, as, bytes, length, sealed, size, error);
 }
 
+/* This is all that a standby of an analyzer does. It may be the only one that can close the open
+ * batch, and the analyzer the only one that hands it over. */
 static faro_status probe(faro_spool *s, faro_error *error) {
   faro_status status = faro_database_present(s->database, error);
   if (status == FARO_OK) status = faro_spool_pg_ready(s, error);
   if (status == FARO_OK) status = faro_spool_pg_look(s, error);
-  if (status == FARO_OK) status = faro_spool_pg_keys(s, error); /* a standby does nothing else */
+  if (status == FARO_OK) status = faro_spool_pg_keys(s, error);
+  if (status == FARO_OK && s->postgres->left == 0 && !faro_spool_snapshot(s).over)
+    status = faro_spool_pg_close_batch(s, error);
   if (status == FARO_OK)
     status = faro_postgres_run(s->postgres->link, "UPDATE meta SET version = version", error);
   return status;
