@@ -2,8 +2,8 @@
  *
  *   fma     products per nanosecond (fused multiply-adds of doubles, one thread) by vector width
  *   read    bytes per nanosecond that loads bring, by the size of what is read again and again
- *   score   faro_score at the sizes of `make bench`: products per nanosecond, K (d (d + 1) / 2 + 2 d)
- *           a call: W x for every arm, its square, and the mean */
+ *   score   faro_score at the sizes of `make bench`: products per nanosecond. A call has
+ *           K (d (d + 1) / 2 + 2 d): W x for every arm, its square, and the mean */
 #include <faro/linalg.h>
 
 #include <cblas.h>
