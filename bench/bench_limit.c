@@ -6,11 +6,11 @@
  *           K (d (d + 1) / 2 + 2 d): W x for every arm, its square, and the mean */
 #include <faro/linalg.h>
 
-#include <cblas.h>
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
+#include "linalg/dense.h"
 #include "timing.h"
 
 /* Nanoseconds of one call. */
@@ -132,7 +132,7 @@ static double score_rate(size_t d, size_t count) {
 }
 
 int main(void) {
-  openblas_set_num_threads(1);
+  (void)faro_dense_threads(1);
   printf("{");
   print_peaks();
   print_reads();

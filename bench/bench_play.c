@@ -12,10 +12,10 @@
  *   peak_kib  resident memory of this process so far */
 #include <faro/faro.h>
 
-#include <cblas.h>
 #include <math.h>
 #include <sys/resource.h>
 
+#include "linalg/dense.h"
 #include "sim/loop.h"
 #include "timing.h"
 
@@ -132,7 +132,7 @@ int main(int argc, char **argv) {
   const double limit = argc > 2 ? strtod(argv[2], NULL) * 1e9 : INFINITY;
   faro_error error = {0};
   faro_experiment *e = NULL;
-  openblas_set_num_threads(1);
+  (void)faro_dense_threads(1);
   const double start = cpu_ns();
   must(faro_experiment_parse(&e, "bench", text, length, NULL, &error), &error);
   const double parse = cpu_ns() - start;
