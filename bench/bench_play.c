@@ -12,10 +12,10 @@
  *   peak_kib  resident memory of this process so far */
 #include <faro/faro.h>
 
-#include <cblas.h>
 #include <math.h>
-#include <sys/resource.h>
+#include <string.h>
 
+#include "linalg/dense.h"
 #include "sim/loop.h"
 #include "timing.h"
 
@@ -81,10 +81,15 @@ static void keep_less(cost *best, const cost *c, bool first) {
   }
 }
 
+/* Not by getrusage, which counts the pages of the process that started this one. */
 static long peak_kib(void) {
-  struct rusage used;
-  getrusage(RUSAGE_SELF, &used);
-  return used.ru_maxrss;
+  char line[128];
+  long kib = 0;
+  FILE *file = fopen("/proc/self/status", "r");
+  while (file && fgets(line, sizeof line, file))
+    if (strncmp(line, "VmHWM:", 6) == 0) kib = strtol(line + 6, NULL, 10);
+  if (file) (void)fclose(file);
+  return kib;
 }
 
 static void print(const faro_cell *cell, const cost *best, size_t instances, int turns, double parse) {
@@ -132,7 +137,7 @@ int main(int argc, char **argv) {
   const double limit = argc > 2 ? strtod(argv[2], NULL) * 1e9 : INFINITY;
   faro_error error = {0};
   faro_experiment *e = NULL;
-  openblas_set_num_threads(1);
+  (void)faro_dense_threads(1);
   const double start = cpu_ns();
   must(faro_experiment_parse(&e, "bench", text, length, NULL, &error), &error);
   const double parse = cpu_ns() - start;
