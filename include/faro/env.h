@@ -210,8 +210,8 @@ FARO_API faro_env_rewards faro_env_play_times(faro_env *env, size_t arm, uint64_
 FARO_API double faro_env_pull(faro_env *env, size_t arm);
 /* The same `times` times. */
 FARO_API faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times);
-/* Whether these rewards have two values, the greatest and the least, which are then counted. */
-FARO_API bool faro_env_counts(const faro_env *env);
+/* Whether these rewards have two values, so that faro_env_pull_times counts them. */
+FARO_API bool faro_env_counts_pulls(const faro_env *env);
 FARO_API size_t faro_env_best(const faro_env *env); /* the best arm of this round */
 /* Whether the arm can be played in this round. Always, except where rows are logged: there only the
  * logged action has a reward. False: the row was passed over, and another round is ready. */

@@ -4,8 +4,8 @@
  * j]. vech(x x'), the factor L (A = L L') and its inverse W = L^-1 have the same order, so
  * statistics, factors and policies need no conversion.
  *
- * Small d runs on our own loops, large d on OpenBLAS and LAPACKE; bench_linalg shows where one
- * overtakes the other. */
+ * Scores of arms, and small matrices, run on our own loops, large matrices on OpenBLAS and LAPACKE;
+ * bench_linalg shows where one overtakes the other. */
 #ifndef FARO_LINALG_H
 #define FARO_LINALG_H
 

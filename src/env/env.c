@@ -297,7 +297,7 @@ faro_env_rewards faro_env_pull_times(faro_env *env, size_t arm, uint64_t times) 
   return draw_rewards(env, arm, times, env->rules->pull ? env->rules->pull : env->rules->reward);
 }
 
-bool faro_env_counts(const faro_env *env) {
+bool faro_env_counts_pulls(const faro_env *env) {
   return !env->rules->pull && !env->rules->reward && faro_linear_counts(env);
 }
 

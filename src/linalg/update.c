@@ -70,9 +70,11 @@ FARO_AVX512 static double avx512_update(size_t d, double s, const double *x, dou
   return body(d, s, x, w, sum, scratch);
 }
 
+/* Short rows gain nothing from wide vectors. */
 double faro_update_by(faro_lanes lanes, size_t d, double s, const double *x, double *w, double *sum,
                       double *scratch) {
-  switch (lanes) {
+  enum { SHORT = 32 };
+  switch (d <= SHORT ? FARO_LANES_PORTABLE : lanes) {
   case FARO_LANES_AVX512: return avx512_update(d, s, x, w, sum, scratch);
   case FARO_LANES_AVX2: return avx2_update(d, s, x, w, sum, scratch);
   default: return body(d, s, x, w, sum, scratch);

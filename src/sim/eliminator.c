@@ -168,7 +168,7 @@ static faro_status ask_clients(table *s, const faro_plan *plan, faro_error *erro
 /* Rewards of two values are the ends of the interval, and are only counted if their order does not
  * matter. */
 static void pull(table *s, faro_release *release, size_t arm, uint64_t times) {
-  if (faro_env_counts(s->env) && faro_release_adds(release)) {
+  if (faro_env_counts_pulls(s->env) && faro_release_adds(release)) {
     const faro_env_rewards rewards = faro_env_pull_times(s->env, arm, times);
     faro_release_absorb_ends(release, rewards.high, rewards.low);
     return;
