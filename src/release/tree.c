@@ -93,16 +93,16 @@ double faro_tree_fuse(faro_release *r) {
   return sqrt(worst);
 }
 
-/* The batch joins the node under way on every level. */
+/* The batch joins the node under way on every level. There are whole numbers only if
+ * messages were counted. */
 static void join(faro_release *r) {
   const tree *t = tree_in(r);
   const size_t length = r->contribution.length;
   double *open = t->grid.real.open;
-  for (size_t l = 0; l < t->levels; l++)
-    for (size_t i = 0; i < length; i++) {
-      t->level[l].total[i] += open[i];
-      t->level[l].whole[i] += t->grid.whole[i];
-    }
+  for (size_t l = 0; l < t->levels; l++) {
+    for (size_t i = 0; i < length; i++) t->level[l].total[i] += open[i];
+    for (size_t i = 0; i < length && t->grid.counted; i++) t->level[l].whole[i] += t->grid.whole[i];
+  }
   memset(open, 0, length * sizeof *open);
   memset(t->grid.whole, 0, length * sizeof *t->grid.whole);
 }
@@ -155,8 +155,9 @@ static void add_noise(faro_release *r) {
 static void publish(faro_release *r) {
   const tree *t = tree_in(r);
   memset(r->sum, 0, r->contribution.length * sizeof *r->sum);
-  for (size_t l = 0; l < t->levels; l++)
-    for (size_t i = 0; i < r->contribution.length; i++) r->sum[i] += t->level[l].base[i];
+  for (size_t l = 0; l < t->levels; l++) /* the estimates of the other levels are zero */
+    for (size_t i = 0; (r->ledger.charged >> l & 1) && i < r->contribution.length; i++)
+      r->sum[i] += t->level[l].base[i];
 }
 
 static void measure(faro_release *r) {
