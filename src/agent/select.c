@@ -77,6 +77,7 @@ void faro_selector_destroy(faro_selector *selector) {
 
 /* The best of arms that fit. Its index value is in `score`. */
 static size_t best_of(faro_selector *s, const faro_policy *policy, const faro_arms *arms) {
+  if (policy->rule == FARO_RULE_WIDTH && policy->beta == 0) return faro_means(arms, policy->theta, s->score);
   if (policy->rule == FARO_RULE_WIDTH)
     return faro_score(arms, policy->theta, policy->w, policy->beta, s->score, s->scratch);
   (void)faro_means(arms, policy->theta, s->score);

@@ -28,7 +28,9 @@ typedef struct faro_updater_kind {
    * zero. */
   faro_status (*init)(void *state, const faro_updater_params *params, faro_host *host, faro_policy *policy,
                       faro_error *error);
-  /* Required. Computes the policy from the newest statistics. Allocates nothing. */
+  /* Required. Computes the policy from the newest statistics. Allocates nothing. It may say by
+   * which step the policy follows from the one before (policy->step, which is NULL when it is
+   * called); faro_pace (ridge.h) says when to follow. */
   void (*update)(void *state, const faro_statistics *statistics, faro_policy *policy);
   /* Optional, both or neither: what it remembers besides the newest statistics, in one vector whose
    * length is returned, and the policy that follows when the vector has been replaced. Without

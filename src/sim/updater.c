@@ -1,6 +1,9 @@
 /* updater: the loop for learners that turn sums into a policy.
  *
- *   arms --policy--> arm --env--> reward --release--> statistics --learner--> policy */
+ *   arms --policy--> arm --env--> reward --release--> statistics --learner--> policy
+ *
+ * There are three ways: round by round; batch by batch, where all people of a batch play one arm;
+ * and by groups of people alike, for predictions. */
 #include <faro/agent.h>
 #include <faro/gate.h>
 #include <faro/linalg.h>

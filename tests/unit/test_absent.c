@@ -435,6 +435,7 @@ static void walk_steps(faro_release *release, faro_use use) {
   assert_int_equal(faro_release_analyze(release, batch, mixed, NULL) == FARO_OK, analyzes);
   const bool absorbs = use == FARO_USE_SIMULATED || use == FARO_USE_ALL_PARTIES;
   assert_false(faro_release_absorb_alike(release, x, 1, 0));
+  (void)faro_release_alike_exactly(release);
   assert_true(faro_release_missing(release) <= 2);
   assert_false(faro_release_absorb(release, x, 1));
   assert_int_equal(faro_release_absorb(release, x, NAN), absorbs); /* the second of two */

@@ -47,8 +47,9 @@ typedef struct crowd {
 } crowd;
 
 static crowd *gather(uint64_t seed) {
-  crowd *c = calloc(1, sizeof *c);
+  crowd *c = aligned_alloc(_Alignof(crowd), sizeof *c); /* calloc would not align the arms */
   assert_non_null(c);
+  memset(c, 0, sizeof *c);
   glm_open(&c->world, ARMS, seed);
   memcpy(c->world.theta, truth, sizeof truth);
   assert_ok(faro_explorer_create(&c->explorer, D, ARMS, error));
