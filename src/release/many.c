@@ -1,6 +1,7 @@
-/* many: see the header. Where the numbers of a batch are added up exactly, users are absorbed by how
- * many ones they have. The last batch of a call is published in the ordinary way, so that all that
- * is known of the newest one is; the sums before it may come from a shorter way of the mechanism. */
+/* many: see the header. Where the numbers of a batch are added up exactly, users are absorbed by
+ * how many ones they have. The last batch of a call is published in the ordinary way, so that all
+ * that is known of the newest one is; the sums before it may come from a shorter way of the
+ * mechanism. */
 #include "release/many.h"
 
 #include "base/abort.h"

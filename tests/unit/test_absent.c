@@ -120,6 +120,7 @@ static void walk_estimator(const faro_learner_kind *kind, faro_calibration calib
   const double sum = 0;
   const faro_statistics nobody = {.sum = &sum};
   assert_true(isfinite(faro_estimator_at(estimator, 0)));
+  assert_true(isfinite(faro_estimator_forecast(estimator).base));
   faro_estimator_update(estimator, &nobody);
   assert_true(isfinite(faro_estimator_at(estimator, 10)));
   assert_int_equal(faro_estimator_diagnose(estimator).updates, 1);

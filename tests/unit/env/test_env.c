@@ -718,6 +718,56 @@ static void check_events(bool abrupt) {
   faro_env_destroy(env);
 }
 
+/* The rate of every user, computed for each of them. */
+static void test_events__follow_from_the_rate_of_every_user(void **state) {
+  (void)state;
+  enum { USERS = 3000 };
+  for (int abrupt = 0; abrupt < 2; abrupt++)
+    for (int cycles = 0; cycles < 200; cycles = 5 * cycles + 1) {
+      const faro_env_settings mine = {.quiet = 0.02, .busy = 0.4, .cycles = cycles, .abrupt = abrupt};
+      const faro_env_params p = {.horizon = USERS, .settings = &mine};
+      faro_sim_rng instance;
+      faro_sim_rng context;
+      faro_env *env = NULL;
+      assert_ok(faro_env_create(&env, faro_env_find("bits-events"), &p, error));
+      faro_env_begin(env, 9, 2);
+      faro_sim_open(&instance, 9, 2, FARO_ROLE_INSTANCE);
+      faro_sim_open(&context, 9, 2, FARO_ROLE_CONTEXT);
+      const double phase = faro_sim_uniform(&instance);
+      for (int t = 0; t < USERS; t++) {
+        const double c = (1 - cos(2 * M_PI * (cycles * t / (double)USERS + phase))) / 2;
+        const double rate = abrupt ? (c < 0.5 ? 0.02 : 0.4) : pow(0.02, 1 - c) * pow(0.4, c);
+        assert_true(faro_env_value(env) == (faro_sim_uniform(&context) < rate));
+      }
+      faro_env_destroy(env);
+    }
+}
+
+/* Bits in pieces of any length are the numbers of one user after another. */
+static void test_streams__in_pieces_are_those_of_single_users(void **state) {
+  (void)state;
+  enum { USERS = 3000 };
+  static const char *const names[] = {"bits-random", "bits-hard", "bits-events"};
+  for (int k = 0; k < 3; k++)
+    for (uint64_t copies = 1; copies < 300; copies = 6 * copies + 1) {
+      const faro_env_settings mine = {.copies = copies, .quiet = 0.02, .busy = 0.4, .cycles = 3};
+      const faro_env_params p = {.horizon = USERS, .settings = &mine};
+      faro_env *env[2] = {NULL, NULL};
+      for (int i = 0; i < 2; i++) {
+        assert_ok(faro_env_create(&env[i], faro_env_find(names[k]), &p, error));
+        faro_env_begin(env[i], 9, 2);
+      }
+      for (uint64_t t = 0, piece = 1; t < USERS; t += piece, piece = (5 * piece + 3) % 200 + 1) {
+        uint64_t bits[4];
+        faro_env_bits(env[0], piece, bits);
+        for (uint64_t i = 0; i < piece; i++)
+          assert_true(faro_env_value(env[1]) == (double)(bits[i / 64] >> (i % 64) & 1));
+      }
+      faro_env_destroy(env[0]);
+      faro_env_destroy(env[1]);
+    }
+}
+
 static void test_events__come_at_the_rate_of_their_time(void **state) {
   (void)state;
   check_events(false);
@@ -749,6 +799,8 @@ int main(void) {
       cmocka_unit_test(test_hard__is_the_stream_of_the_lower_bound),
       cmocka_unit_test(test_hard__copies_as_often_as_it_is_told),
       cmocka_unit_test(test_events__come_at_the_rate_of_their_time),
+      cmocka_unit_test(test_events__follow_from_the_rate_of_every_user),
+      cmocka_unit_test(test_streams__in_pieces_are_those_of_single_users),
       cmocka_unit_test(test_draws__sphere_and_ball_are_uniform),
       cmocka_unit_test(test_rewards__of_pulls_are_those_of_plays),
       cmocka_unit_test(test_rewards__drawn_at_once_are_those_of_single_rounds),
