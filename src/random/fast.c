@@ -265,14 +265,8 @@ double faro_sim_gamma(faro_sim_rng *sim, double n) {
   }
 }
 
-/* A Laplace variable is an exponential one with a random sign, for which its word has bits to
- * spare. A sum of many is the difference of two gamma variables. */
+/* A Laplace variable is the difference of two exponentials. */
 double faro_sim_laplace_sum(faro_sim_rng *sim, double n) {
-  if (n == 1) {
-    const uint64_t word = faro_rng_next(&sim->rng);
-    const double size = -log((double)((word >> 11) + 1) * 0x1p-53);
-    return word & 1 ? size : -size;
-  }
   const double up = faro_sim_gamma(sim, n);
   return up - faro_sim_gamma(sim, n);
 }

@@ -1,6 +1,6 @@
-/* rounding: adding 32 random bits to a number in 2^-32 fixed point before dropping the fraction rounds
- * it up with exactly the probability of the fraction. In simulation, AVX-512 rounds eight entries
- * together, from the words that the plain loop would give them. */
+/* rounding: adding 32 random bits to a number in 2^-32 fixed point before dropping the fraction
+ * rounds it up with exactly the probability of the fraction. In simulation, AVX-512 rounds eight
+ * entries together, from the words that the plain loop would give them. */
 #include "release/rounding.h"
 
 void faro_plain_round(faro_rng *rng, const faro_grid_of_steps *grid, const double *z, uint64_t *ones,

@@ -1,5 +1,5 @@
-/* rounding: the lanes against the plain loop. That the plain loop is unbiased, and exact to 2^-32, is
- * tested with the releases (test_release_noise). */
+/* rounding: the lanes against the plain loop. That the plain loop is unbiased, and exact to 2^-32,
+ * is tested with the releases (test_release_noise). */
 #include <math.h>
 #include <string.h>
 
