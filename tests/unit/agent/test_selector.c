@@ -89,7 +89,8 @@ static void move_theta(walk *k, uint64_t round) {
   const double u = faro_sim_uniform(&k->sim);
   const double far = u < 0.01 ? 1 : u < 0.1 ? 0.05 : 1 / (double)(round + 1);
   for (size_t i = 0; i < k->d; i++) k->theta[i] += far * (faro_sim_uniform(&k->sim) - 0.5);
-  k->policy.beta += u < 0.005 ? 0.5 : u > 0.995 ? -0.3 * k->policy.beta : 1e-4;
+  const double v = faro_sim_uniform(&k->sim);
+  k->policy.beta += v < 0.01 ? 1 : v > 0.98 ? -0.4 * k->policy.beta : 1e-4;
 }
 
 /* The arm is the best, and the first of those that are the same. */

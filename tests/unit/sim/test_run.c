@@ -78,9 +78,8 @@ static double play_singly(const faro_cell *cell, uint64_t seed, uint64_t instanc
   return regret;
 }
 
-/* Batches in which all play one arm are played at once, from the same rewards. Those of bit sums
- * are drawn otherwise (tests/statistical/test_release_noise.c). Broken once: the two counts
- * confused. */
+/* Batches in which all play one arm are played at once, from the same rewards, except where the
+ * release draws for every person. Broken once: the two counts confused; bit sums played at once. */
 static void test_run__a_batch_at_once_is_its_people_one_by_one(void **state) {
   (void)state;
   faro_experiment *e = parse_experiment(
@@ -92,7 +91,8 @@ static void test_run__a_batch_at_once_is_its_people_one_by_one(void **state) {
       "  - {label: c, learner: greedy, release: local, batch: 20, growth: 1.5, largest: 300}\n"
       "  - {label: d, learner: linucb, release: central, batch: 4000}\n"
       "  - {label: e, learner: linucb, release: none, batch: 10, anytime: true}\n"
-      "  - {label: f, learner: linucb, release: shuffle-response, batch: 500}\n");
+      "  - {label: f, learner: linucb, release: shuffle-response, batch: 500}\n"
+      "  - {label: g, learner: linucb, release: shuffle-bits, batch: 100}\n");
   faro_results *results = run(e, &(faro_run_options){0});
   for (size_t c = 0; c < e->count; c++)
     for (size_t i = 0; i < e->instances; i++)
