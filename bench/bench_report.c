@@ -86,6 +86,7 @@ static void read_group(bench *b, size_t count) {
   }
   at = charge(b, HASH, at);
   faro_spool_admit(b->spool, b->entry, count);
+  faro_spool_mark(b->spool, b->entry, count);
   (void)charge(b, LOOK, at);
 }
 

@@ -165,7 +165,7 @@ static void leave_out(faro_selector *s, const faro_arms *arms) {
     }
   }
   s->others_width = sqrt(square);
-  if (2 * count <= arms->count) copy_few(s, arms, count);
+  if (count > 0 && 2 * count <= arms->count) copy_few(s, arms, count); /* 0: a score is not a number */
   else {
     s->few = *arms;
     s->others_score = -INFINITY;

@@ -78,6 +78,7 @@ static faro_spool_entry admit(world *w, size_t client, uint64_t version, uint64_
   faro_spool_entry entry = {.version = version, .sequence = sequence, .body = body};
   faro_token_hash(w->tokens + client * FARO_TOKEN_BYTES, entry.hash);
   faro_spool_admit(w->spool, &entry, 1);
+  faro_spool_mark(w->spool, &entry, 1);
   return entry;
 }
 
@@ -242,15 +243,21 @@ static void alter(const world *w, const char *sql) {
   sqlite3_close(handle);
 }
 
+/* No group can be committed in between. */
+static void refuse_totals(const world *w) {
+  alter(w, "CREATE TRIGGER no BEFORE INSERT ON totals BEGIN SELECT RAISE(ABORT, 'not today'); END");
+}
+static void allow_totals(const world *w) { alter(w, "DROP TRIGGER no"); }
+
 /* A group of the clients first .. last - 1 that cannot be committed. */
 static void fail_group(world *w, size_t first, size_t last) {
   faro_error refused = {0};
-  alter(w, "CREATE TRIGGER no BEFORE INSERT ON totals BEGIN SELECT RAISE(ABORT, 'not today'); END");
+  refuse_totals(w);
   assert_ok(faro_spool_begin(w->spool, error));
   for (size_t i = first; i < last; i++) assert_int_equal(accept_one(w, i, 1, 1), FARO_VERDICT_ACCEPTED);
   assert_int_equal(faro_spool_commit(w->spool, &refused), FARO_SYSTEM);
   assert_non_null(strstr(refused.message, "not today"));
-  alter(w, "DROP TRIGGER no");
+  allow_totals(w);
 }
 
 /* What memory says about clients goes back with the file, also if the group closed a batch. */
@@ -511,6 +518,33 @@ static void test_spool__a_report_that_waited_has_the_mark_of_its_batch(void **st
   assert_ok(faro_spool_begin(w.spool, error));
   assert_ok(faro_spool_accept(w.spool, &again, error));
   assert_int_equal(again.verdict, FARO_VERDICT_KNOWN);
+  assert_ok(faro_spool_commit(w.spool, error));
+  end(&w);
+}
+
+/* A report is marked while a batch closes that stays open after all, because the disk refuses it.
+ * When the batch closes again, the next one has another key. */
+static void test_spool__a_mark_of_a_batch_that_never_was_is_made_again(void **state) {
+  (void)state;
+  world w;
+  unsigned char body[BODY];
+  faro_error refused = {0};
+  begin_bits(&w, 4, 2);
+  open_spool(&w);
+  refuse_totals(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 1; i < 3; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_int_equal(faro_spool_snapshot(w.spool).number, 1);
+  faro_spool_entry waits = admit(&w, 0, 1, 1, 5, body);
+  assert_int_equal(faro_spool_commit(w.spool, &refused), FARO_SYSTEM);
+  allow_totals(&w);
+  assert_ok(faro_spool_begin(w.spool, error));
+  for (size_t i = 1; i < 3; i++) assert_int_equal(accept_one(&w, i, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_accept(w.spool, &waits, error));
+  assert_int_equal(waits.verdict, FARO_VERDICT_ACCEPTED);
+  assert_ok(faro_spool_commit(w.spool, error));
+  assert_ok(faro_spool_begin(w.spool, error));
+  assert_int_equal(accept_body(&w, 0, 1, 1, 5), FARO_VERDICT_KNOWN);
   assert_ok(faro_spool_commit(w.spool, error));
   end(&w);
 }
@@ -831,6 +865,7 @@ int main(void) {
       cmocka_unit_test(test_spool__tokens_come_and_go_while_it_runs),
       cmocka_unit_test(test_spool__the_same_number_needs_the_same_bytes),
       cmocka_unit_test(test_spool__a_report_that_waited_has_the_mark_of_its_batch),
+      cmocka_unit_test(test_spool__a_mark_of_a_batch_that_never_was_is_made_again),
       cmocka_unit_test(test_spool__a_closed_batch_is_folded_in_steps),
       cmocka_unit_test(test_spool__no_batch_outruns_the_folding),
       cmocka_unit_test(test_spool__every_batch_has_a_key_of_its_own),

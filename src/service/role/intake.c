@@ -107,6 +107,7 @@ static bool read_entries(const faro_intake *in, const unsigned char *body, post 
     if (faro_limiter_over(in->refusals, e->hash, FARO_HASH_BYTES, 0)) e->verdict = FARO_VERDICT_LIMITED;
     else any = true;
   }
+  if (any) faro_spool_mark(in->spool, p->entry, p->count);
   return any;
 }
 

@@ -106,7 +106,7 @@ static faro_status commit_group(faro_spool *s, faro_error *error) {
 
 void faro_spool_share_key(faro_spool *s) {
   pthread_mutex_lock(&s->marker.mutex);
-  s->marker.marked = s->now.number + 1;
+  s->marker.marked++;
   memcpy(s->marker.key, s->now.key, SPOOL_KEY_BYTES);
   pthread_mutex_unlock(&s->marker.mutex);
 }
@@ -127,9 +127,10 @@ static void set_mark(const faro_spool *s, uint64_t marked, const unsigned char k
   e->marked = marked;
 }
 
-/* The writer's: a batch may have closed since the report was marked, or it never was. */
+/* The writer's: a batch may have closed since the report was marked, or it never was. Only the
+ * writer's thread changes `marked`. */
 static const unsigned char *mark_of(const faro_spool *s, faro_spool_entry *e) {
-  if (e->marked != s->now.number + 1) set_mark(s, s->now.number + 1, s->now.key, e);
+  if (e->marked != s->marker.marked) set_mark(s, s->marker.marked, s->now.key, e);
   return e->mark;
 }
 
@@ -428,28 +429,27 @@ bool faro_spool_collects(const faro_spool *s, const unsigned char hash[static FA
 
 size_t faro_spool_clients(const faro_spool *s) { return faro_roster_count(s->roster); }
 
-enum { STACK = 4 << 10 }; /* bytes that are wiped */
-
-static void mark_all(faro_spool *s, faro_spool_entry *entry, size_t count) {
-  unsigned char key[SPOOL_KEY_BYTES];
-  pthread_mutex_lock(&s->marker.mutex);
-  const uint64_t marked = s->marker.marked;
-  memcpy(key, s->marker.key, sizeof key);
-  pthread_mutex_unlock(&s->marker.mutex);
-  for (size_t i = 0; i < count && marked > 0; i++)
-    if (entry[i].verdict == FARO_VERDICT_ACCEPTED) set_mark(s, marked, key, &entry[i]);
-  sodium_memzero(key, sizeof key);
-  sodium_stackzero(STACK); /* hashing leaves pieces of reports there */
-}
-
-void faro_spool_admit(faro_spool *s, faro_spool_entry *entry, size_t count) {
+void faro_spool_admit(const faro_spool *s, faro_spool_entry *entry, size_t count) {
   if (!s->roster) return; /* a joiner has no clients */
   faro_roster_lock(s->roster);
   for (size_t i = 0; i < count; i++)
     if (entry[i].verdict == FARO_VERDICT_ACCEPTED && !faro_roster_holds(s->roster, entry[i].hash))
       entry[i].verdict = FARO_VERDICT_TOKEN;
   faro_roster_unlock(s->roster);
-  mark_all(s, entry, count);
+}
+
+void faro_spool_mark(faro_spool *s, faro_spool_entry *entry, size_t count) {
+  enum { STACK = 4 << 10 }; /* bytes that are wiped: hashing leaves pieces of reports there */
+  unsigned char key[SPOOL_KEY_BYTES];
+  pthread_mutex_lock(&s->marker.mutex);
+  const uint64_t marked = s->marker.marked;
+  memcpy(key, s->marker.key, sizeof key);
+  pthread_mutex_unlock(&s->marker.mutex);
+  if (marked == 0) return; /* no file, no marks */
+  for (size_t i = 0; i < count; i++)
+    if (entry[i].verdict == FARO_VERDICT_ACCEPTED) set_mark(s, marked, key, &entry[i]);
+  sodium_memzero(key, sizeof key);
+  sodium_stackzero(STACK);
 }
 
 faro_status faro_spool_reload(const faro_spool *s, const char *tokens, size_t *count, faro_error *error) {

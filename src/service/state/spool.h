@@ -49,14 +49,14 @@
 
 typedef struct faro_spool faro_spool;
 
-/* A well-formed report, with the hash of its token. faro_spool_admit sets the mark; without it, the
- * spool makes the mark when it accepts the report. */
+/* A well-formed report, with the hash of its token. If it has no mark, or one by an older key, the
+ * spool makes it when it accepts the report. */
 typedef struct faro_spool_entry {
   unsigned char hash[FARO_HASH_BYTES];
   uint64_t version, sequence;
   const unsigned char *body;
   faro_verdict verdict;
-  uint64_t marked; /* 0, or 1 + the number of the open batch whose key made the mark */
+  uint64_t marked; /* 0, or which of the spool's keys made the mark: each has a number of its own */
   unsigned char mark[FARO_MARK_BYTES];
 } faro_spool_entry;
 
@@ -171,8 +171,11 @@ bool faro_spool_collects(const faro_spool *spool, const unsigned char hash[stati
 /* How many clients may send here. */
 size_t faro_spool_clients(const faro_spool *spool);
 /* Looks up the clients of reports with the verdict ACCEPTED: one that may not send gets the verdict
- * TOKEN, the others get their mark. May be called from any thread. */
-void faro_spool_admit(faro_spool *spool, faro_spool_entry *entry, size_t count);
+ * TOKEN. May be called from any thread. */
+void faro_spool_admit(const faro_spool *spool, faro_spool_entry *entry, size_t count);
+/* Gives reports with the verdict ACCEPTED their marks, so that the writer need not hash them. May
+ * be called from any thread. */
+void faro_spool_mark(faro_spool *spool, faro_spool_entry *entry, size_t count);
 /* Takes the clients of this file of token hashes from now on, *count of them. What others have sent
  * before stays in the state. May be called from any thread. */
 faro_status faro_spool_reload(const faro_spool *spool, const char *tokens, size_t *count,

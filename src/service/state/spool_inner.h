@@ -45,7 +45,7 @@ typedef struct spool_live {
 /* The key of the open batch, for threads that make marks. */
 typedef struct spool_marker {
   pthread_mutex_t mutex;
-  uint64_t marked; /* as in faro_spool_entry; 0: reports are not marked here */
+  uint64_t marked; /* as in faro_spool_entry; 0: reports have no marks here */
   unsigned char key[SPOOL_KEY_BYTES];
 } spool_marker;
 
