@@ -127,11 +127,11 @@ static inline pair portable_positive(pair v) { return (pair){fmax(v[0], 0), fmax
 FARO_AVX static void avx_means(const faro_arms *arms, const double *theta, double *mean) {
   enum { TILE = FARO_ARM_TILE / 4 };
   for (size_t a = 0; a < arms->stride; a += FARO_ARM_TILE) {
-    const avx2_lanes *x = (const avx2_lanes *)(const void *)(arms->x + a);
+    const avx2_loose *x = (const avx2_loose *)(const void *)(arms->x + a);
     avx2_lanes sum[TILE] = {0};
     for (size_t i = 0; i < arms->dimension; i++, x += arms->stride / 4)
       FARO_UNROLLED (g, 0, TILE) sum[g] += theta[i] * x[g];
-    FARO_UNROLLED (g, 0, TILE) ((avx2_lanes *)(void *)(mean + a))[g] = sum[g];
+    FARO_UNROLLED (g, 0, TILE) ((avx2_loose *)(void *)(mean + a))[g] = sum[g];
   }
 }
 

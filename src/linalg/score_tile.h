@@ -9,13 +9,15 @@
  * ROWS rows of W times WIDE vectors of arms are ROWS x WIDE sums in registers: a number of W, once
  * loaded, serves WIDE of them, and a vector of arms ROWS. */
 
-typedef double NAME(lanes) __attribute__((vector_size(8 * LANES), aligned(8 * LANES), may_alias));
+typedef double NAME(lanes) __attribute__((vector_size(8 * LANES)));
+/* The same in memory, wherever it is. */
+typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 
 _Static_assert((WIDE * LANES) <= FARO_SCORE_TILE && (WIDE * LANES) % FARO_ARM_TILE == 0, "whole tiles");
 
 /* Rows i .. i + rows of W x add to the squares, and these features to the means. */
 static inline FARO_BODY TARGET void NAME(rows)(size_t i, size_t rows, size_t wide, const double *w,
-                                               const double *theta, const NAME(lanes) * x, size_t step,
+                                               const double *theta, const NAME(loose) * x, size_t step,
                                                NAME(lanes) * square, NAME(lanes) * mean) {
   const double *row[ROWS];
   NAME(lanes) t[ROWS][WIDE] = {0};
@@ -35,7 +37,7 @@ static inline FARO_BODY TARGET void NAME(rows)(size_t i, size_t rows, size_t wid
 static inline FARO_BODY TARGET void NAME(tile)(size_t wide, const faro_scoring *task, const double *arms,
                                                size_t stride, size_t a) {
   const size_t d = task->arms->dimension;
-  const NAME(lanes) *x = (const NAME(lanes) *)(const void *)arms;
+  const NAME(loose) *x = (const NAME(loose) *)(const void *)arms;
   const size_t step = stride / LANES;
   NAME(lanes) square[WIDE] = {0};
   NAME(lanes) mean[WIDE] = {0};
@@ -46,10 +48,10 @@ static inline FARO_BODY TARGET void NAME(tile)(size_t wide, const faro_scoring *
     i += 2;
   }
   if (i < d) NAME(rows)(i, 1, wide, task->w, task->theta, x, step, square, mean);
-  NAME(lanes) *score = (NAME(lanes) *)(void *)(task->score + a);
+  NAME(loose) *score = (NAME(loose) *)(void *)(task->score + a);
   FARO_UNROLLED (g, 0, wide) score[g] = mean[g] + task->beta * ROOT(square[g]);
   if (!task->square) return;
-  FARO_UNROLLED (g, 0, wide) ((NAME(lanes) *)(void *)(task->square + a))[g] = square[g];
+  FARO_UNROLLED (g, 0, wide) ((NAME(loose) *)(void *)(task->square + a))[g] = square[g];
 }
 
 /* Tiles of large d are copied, because rows far apart would push one another out of the cache. */
@@ -75,7 +77,7 @@ TARGET static void NAME(score)(const faro_scoring *task) {
 static inline FARO_BODY TARGET void NAME(again)(size_t rank, size_t a, const faro_rescoring *task) {
   enum { TILE = FARO_ARM_TILE / LANES };
   const size_t d = task->arms->dimension;
-  const NAME(lanes) *x = (const NAME(lanes) *)(const void *)(task->arms->x + a);
+  const NAME(loose) *x = (const NAME(loose) *)(const void *)(task->arms->x + a);
   const size_t step = task->arms->stride / LANES;
   NAME(lanes) mean[TILE] = {0};
   NAME(lanes) along[2][TILE] = {0};
@@ -85,8 +87,8 @@ static inline FARO_BODY TARGET void NAME(again)(size_t rank, size_t a, const far
       mean[g] += task->theta[i] * v;
       FARO_UNROLLED (k, 0, rank) along[k][g] += task->gain[k * d + i] * v;
     }
-  NAME(lanes) *score = (NAME(lanes) *)(void *)(task->score + a);
-  NAME(lanes) *square = (NAME(lanes) *)(void *)(task->square + a);
+  NAME(loose) *score = (NAME(loose) *)(void *)(task->score + a);
+  NAME(loose) *square = (NAME(loose) *)(void *)(task->square + a);
   FARO_UNROLLED (g, 0, TILE) {
     NAME(lanes) left = square[g];
     FARO_UNROLLED (k, 0, rank) left -= task->share[k] * along[k][g] * along[k][g];

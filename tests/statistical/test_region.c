@@ -90,7 +90,8 @@ static faro_agent *make(const char *learner, const char *release, family f, doub
   return agent;
 }
 
-/* ||theta_hat - theta|| in units of the policy's region, or of its posterior: ||w^-T e||. */
+/* ||theta_hat - theta|| in units of the policy's region, or of its posterior: ||w^-T e||, over beta
+ * for a region. */
 static double error_of(const faro_policy *p, const double *theta) {
   double e[D]; /* w' e' = e, from the last entry up */
   double square = 0;
@@ -100,7 +101,7 @@ static double error_of(const faro_policy *p, const double *theta) {
     e[i] = rest / p->w[faro_diagonal(i)];
     square += e[i] * e[i];
   }
-  return sqrt(square);
+  return sqrt(square) / (p->rule == FARO_RULE_WIDTH ? p->beta : 1);
 }
 
 /* Plays until the horizon. The greatest error over all releases, and the last one. */
