@@ -25,7 +25,7 @@ front_ends() {
 # Waits for a line in the log of a role: logged NAME PATTERN
 logged() {
   local i
-  for ((i = 0; i < 3000; i++)); do
+  for ((i = 0; i < 30000; i++)); do
     grep -q "$2" "$T/$1.log" && return 0
     sleep 0.02
   done
