@@ -101,15 +101,24 @@ void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n) {
   for (size_t i = 0; i < n; i++) to[i] = normal(&sim->rng);
 }
 
+void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
+  for (size_t i = 0; i < rows; i++) {
+    *to = uniform(&sim->rng);
+    faro_sim_normals(sim, to + 1, n);
+    to += n + 1;
+  }
+}
+
 #ifdef __x86_64__
 
 enum { LANES = 8 };
 
-/* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn.
- * Returns which are refused. */
-__attribute__((target("avx512f,avx512dq,avx512vl"))) static inline unsigned
-try_normals(const uint64_t *end, unsigned ready, double *to) {
+/* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn;
+ * the words of `uniforms` give uniforms. Returns which are refused. */
+__attribute__((target("avx512f,avx512dq,avx512vl"), always_inline)) static inline unsigned
+try_words(const uint64_t *end, unsigned ready, unsigned uniforms, double *to) {
   const __mmask8 there = (__mmask8)((1U << ready) - 1);
+  const __mmask8 plain = (__mmask8)uniforms;
   const __m512i last = _mm512_set1_epi64((int64_t)ready - 1);
   const __m512i turned = _mm512_sub_epi64(last, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
   const __m512i word = _mm512_permutexvar_epi64(turned, _mm512_maskz_loadu_epi64(there, end - ready));
@@ -117,44 +126,80 @@ try_normals(const uint64_t *end, unsigned ready, double *to) {
   const __m512i j = _mm512_srai_epi64(word, 11);
   const __m512i limit = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), there, i, inside, 8);
   const __m512d width = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), there, i, wide, 8);
-  _mm512_mask_storeu_pd(to, there, _mm512_mul_pd(_mm512_cvtepi64_pd(j), width));
-  return _mm512_mask_cmpge_epi64_mask(there, _mm512_abs_epi64(j), limit);
+  const __m512d x = _mm512_mul_pd(_mm512_cvtepi64_pd(j), width);
+  const __m512d u = _mm512_mul_pd(_mm512_cvtepu64_pd(_mm512_srli_epi64(word, 11)), _mm512_set1_pd(0x1p-53));
+  _mm512_mask_storeu_pd(to, there, _mm512_mask_blend_pd(plain, x, u));
+  return _mm512_mask_cmpge_epi64_mask(there & ~plain, _mm512_abs_epi64(j), limit);
 }
 
 /* Nearly all candidates are accepted, eight at a time. The first that is not is drawn alone, from
  * its word on. A branch, and no arithmetic, says that all were accepted: so the next eight need not
- * wait for the answer. */
-__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_normals(faro_sim_rng *sim, double *to,
-                                                                              size_t n) {
+ * wait for the answer. Draws come in rows of `period`; bit i of `pattern`, which repeats to its
+ * end: the i-th draw of a row is uniform. */
+__attribute__((target("avx512f,avx512dq,avx512vl"), always_inline)) static inline void
+wide_draws(faro_sim_rng *sim, double *to, size_t n, uint64_t pattern, size_t period) {
   faro_rng *rng = &sim->rng;
+  size_t at = 0; /* in the row */
   for (const double *end = to + n; to < end;) {
     if (rng->left == 0) faro_rng_refill(rng);
     unsigned count = rng->left < LANES ? rng->left : LANES;
     if ((size_t)(end - to) < count) count = (unsigned)(end - to);
-    const unsigned refused = try_normals(rng->word + rng->left, count, to);
+    const unsigned refused = try_words(rng->word + rng->left, count, (unsigned)(pattern >> at) & 0xff, to);
     if (__builtin_expect(refused == 0, 1)) {
       rng->left -= count;
-      to += count;
     } else {
-      rng->left -= (uint32_t)__builtin_ctz(refused);
-      to += __builtin_ctz(refused);
-      *to++ = normal(rng);
+      count = (unsigned)__builtin_ctz(refused);
+      rng->left -= count;
+      to[count++] = normal(rng);
     }
+    to += count;
+    if (pattern)
+      for (at += count; at >= period;) at -= period;
   }
 }
 
-void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    wide_normals(sim, to, n);
-  else faro_plain_normals(sim, to, n);
+__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_normals(faro_sim_rng *sim, double *to,
+                                                                              size_t n) {
+  wide_draws(sim, to, n, 0, 1);
+}
+
+__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_rows(faro_sim_rng *sim, double *to,
+                                                                           size_t rows, size_t n) {
+  uint64_t pattern = 0;
+  for (size_t i = 0; i < 64; i += n + 1) pattern |= UINT64_C(1) << i;
+  wide_draws(sim, to, rows * (n + 1), pattern, n + 1);
+}
+
+static bool has_lanes(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
 }
 
 #else
 
-void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) { faro_plain_normals(sim, to, n); }
+static void wide_normals(faro_sim_rng *sim, double *to, size_t n) { faro_plain_normals(sim, to, n); }
+
+static void wide_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
+  faro_plain_rows(sim, to, rows, n);
+}
+
+static bool has_lanes(void) { return false; }
 
 #endif
+
+/* Lanes that are mostly empty cost more than single draws: measured. */
+enum { SHORT = 5 };
+
+void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) {
+  if (n >= SHORT && has_lanes()) wide_normals(sim, to, n);
+  else faro_plain_normals(sim, to, n);
+}
+
+/* The pattern of a row must be known for eight draws from any place on. */
+void faro_sim_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
+  if (n < 56 && has_lanes()) wide_rows(sim, to, rows, n);
+  else faro_plain_rows(sim, to, rows, n);
+}
 
 void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n) {
   enum { PIECE = 64 };

@@ -28,6 +28,8 @@ typedef struct faro_binomial {
 void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n);
 /* faro_sim_normals without lanes: their oracle. */
 void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n);
+/* faro_sim_rows, row by row: the oracle. */
+void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n);
 
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p);
 uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim);

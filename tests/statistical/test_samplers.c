@@ -125,6 +125,26 @@ static void test_normals__in_lanes_are_those_of_single_draws(void **state) {
   assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
 }
 
+/* Rows of any length, also those too long for lanes, and any number of them. */
+static void test_rows__are_a_uniform_and_normals_each(void **state) {
+  (void)state;
+  enum { LONGEST = 70, MOST = 9, REPEATS = 5 };
+  faro_sim_rng one = open_stream(13);
+  faro_sim_rng other = one;
+  for (size_t n = 0; n < LONGEST * REPEATS; n++)
+    for (size_t rows = 0; rows < MOST; rows++) {
+      double single[LONGEST * MOST];
+      double drawn[LONGEST * MOST];
+      const size_t row = n % LONGEST + 1;
+      for (size_t i = 0; i < rows * row; i++)
+        single[i] = i % row == 0 ? faro_sim_uniform(&one) : faro_sim_normal(&one);
+      faro_sim_rows(&other, drawn, rows, row - 1);
+      assert_memory_equal(drawn, single, rows * row * sizeof *single);
+      assert_int_equal(other.rng.left, one.rng.left);
+    }
+  assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
+}
+
 /* The words of single draws, at any place of the buffer. The words next to the bound, which chance
  * never brings, are put there by hand. */
 static void test_count__is_that_of_single_draws(void **state) {
@@ -450,6 +470,7 @@ int main(void) {
       cmocka_unit_test(test_normal__fits_beyond_the_last_layer_on_both_sides),
       cmocka_unit_test(test_bernoulli__has_its_probability),
       cmocka_unit_test(test_normals__in_lanes_are_those_of_single_draws),
+      cmocka_unit_test(test_rows__are_a_uniform_and_normals_each),
       cmocka_unit_test(test_count__is_that_of_single_draws),
       cmocka_unit_test(test_below__is_uniform_also_where_modulo_is_not),
       cmocka_unit_test(test_exact_bernoulli__has_its_rational_probability),
