@@ -3,8 +3,8 @@
  * Normal: the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area, on 53-bit
  * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS).
  * Its acceptance test uses Loader's form of the probabilities (2000), so that n may be as large as
- * 2^60 without the cancellation of log-factorials. Gamma: Marsaglia and Tsang's rejection (2000)
- * from the cube of a normal, for any shape of at least 1. */
+ * 2^60 without the cancellation of log-factorials, where bounds on it do not decide. Gamma:
+ * Marsaglia and Tsang's rejection (2000) from the cube of a normal, for any shape of at least 1. */
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -244,6 +244,36 @@ double faro_binomial_log(double n, double p, double k) {
          deviance(n - k, n * (1 - p)) + 0.5 * log(n / (TWO_PI * k * (n - k)));
 }
 
+/* -stirling_error(x) - deviance(x, m) - log(x / m) / 2 from power series in t = (x - m) / m, |t| <=
+ * 1/8:
+ *
+ *   deviance / m = t^2/2 - t^3/6 + t^4/12 - t^5/20 + ...   rest below t^6/30 / (1 - |t|) < t^6/26
+ *   log(1 + t) / 2 = t/2 - t^2/4 + t^3/6 - ...             rest below t^4/8 / (1 - |t|) <= t^4/7
+ *   Stirling's error = 1/(12 x) - ...                      rest below 1/(360 x^3)
+ *
+ * The rests are added to `error`, and room for the rounding here and in faro_binomial_log: x - m is
+ * exact, all terms of a deviance but the first are small, and the logarithm there is below 100, so
+ * either is wrong by less than 100 units of the last place of 1 + the deviance. 1e-12 is 4500. */
+static inline double near_term(double x, double m, double *error) {
+  const double t = (x - m) / m;
+  const double t2 = t * t;
+  const double over = 1 / x;
+  const double away = m * t2 * (1.0 / 2 - t * (1.0 / 6 - t * (1.0 / 12 - t * (1.0 / 20))));
+  const double root = t * (1.0 / 2 - t * (1.0 / 4 - t * (1.0 / 6)));
+  *error += t2 * t2 * (m * t2 * (1.0 / 26) + 1.0 / 7) + over * over * over * (1.0 / 360) + 1e-12 * (1 + away);
+  return -(over * (1.0 / 12) + away + root);
+}
+
+/* What is left out does not depend on k, so that it is the same for the mode. */
+bool faro_binomial_near(const faro_binomial *plan, double k, double *ratio, double *error) {
+  if (!(fabs(k - plan->mean[0]) <= plan->reach)) return false;
+  double wrong = plan->doubt;
+  *ratio = near_term(k, plan->mean[0], &wrong) - plan->mode_near;
+  *ratio += near_term((double)plan->n - k, plan->mean[1], &wrong);
+  *error = wrong;
+  return true;
+}
+
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p) {
   FARO_INVARIANT(p >= 0 && p <= 1);
   *plan = (faro_binomial){.n = n, .mirror = p > 0.5, .p = p > 0.5 ? 1 - p : p};
@@ -259,7 +289,13 @@ void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p) {
   plan->c = np + 0.5;
   plan->alpha = (2.83 + 5.1 / plan->b) * sd;
   plan->vr = 0.92 - 4.2 / plan->b;
-  plan->mode_log = faro_binomial_log((double)n, plan->p, floor(((double)n + 1) * plan->p));
+  const double mode = floor(((double)n + 1) * plan->p);
+  plan->mode_log = faro_binomial_log((double)n, plan->p, mode);
+  plan->mean[0] = np;
+  plan->mean[1] = (double)n * (1 - plan->p);
+  plan->reach = np / 8; /* p <= 1/2: so no further for failures */
+  plan->mode_near =
+      near_term(mode, np, &plan->doubt) + near_term((double)n - mode, plan->mean[1], &plan->doubt);
 }
 
 static uint64_t binomial_inversion(const faro_binomial *plan, faro_sim_rng *sim) {
@@ -283,9 +319,14 @@ static uint64_t binomial_rejection(const faro_binomial *plan, faro_sim_rng *sim)
     const double k = floor((2 * plan->a / us + plan->b) * u + plan->c);
     if (us >= 0.07 && v <= plan->vr) return (uint64_t)k;
     if (!(k >= 0 && k <= n)) continue;
-    if (log(v * plan->alpha / (plan->a / (us * us) + plan->b)) <=
-        faro_binomial_log(n, plan->p, k) - plan->mode_log)
-      return (uint64_t)k;
+    const double sample = log(v * plan->alpha / (plan->a / (us * us) + plan->b));
+    double ratio = 0;
+    double error = 0;
+    if (faro_binomial_near(plan, k, &ratio, &error)) {
+      if (sample < ratio - error) return (uint64_t)k;
+      if (sample > ratio + error) continue;
+    }
+    if (sample <= faro_binomial_log(n, plan->p, k) - plan->mode_log) return (uint64_t)k;
   }
 }
 

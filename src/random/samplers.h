@@ -21,6 +21,9 @@ typedef struct faro_binomial {
   bool mirror;
   double a, b, c, alpha, vr; /* the hat of Hormann's transformed rejection, for n p >= 10 */
   double mode_log;           /* log of the probability of the mode */
+  double mean[2];            /* of successes and of failures */
+  double reach;              /* how far from the mean faro_binomial_near answers */
+  double mode_near, doubt;   /* what it makes of the mode, and how wrong that may be */
   double first, odds;        /* inversion, for n p < 10: P(0) and p / (1-p) */
 } faro_binomial;
 
@@ -41,5 +44,8 @@ double faro_sim_laplace_sum(faro_sim_rng *sim, double n);
 
 /* log P(Bin(n, p) = k), accurate for any n (Loader's saddle-point form); 0 < p < 1, 0 <= k <= n. */
 double faro_binomial_log(double n, double p, double k);
+/* log P(k) - log P(mode) of a plan with n p >= 10, without a logarithm: faro_binomial_log differs
+ * from it by `error` at most. False if k is further than `reach` from the mean. */
+bool faro_binomial_near(const faro_binomial *plan, double k, double *ratio, double *error);
 
 #endif

@@ -286,6 +286,39 @@ static void test_fast_binomial__fits_for_medium_n(void **state) {
   assert_chi_square(seen, expected, CELLS);
 }
 
+/* The bound that decides most draws holds for the form that decides the others: so the same words
+ * give the same numbers with it and without it. */
+static void test_fast_binomial__is_the_same_without_its_bound(void **state) {
+  (void)state;
+  const double p[] = {1e-3, 0.02, 0.25, 0.3, 0.5, 0.7};
+  faro_sim_rng one = open_stream(14);
+  faro_sim_rng other = one;
+  size_t decided = 0;
+  for (uint64_t n = 15; n < UINT64_C(1) << 60; n += n / 2 + n / 7)
+    for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
+      faro_binomial plan;
+      faro_binomial_plan(&plan, n, p[i]);
+      if (plan.first > 0) continue;
+      faro_binomial plain = plan;
+      plain.reach = -1;
+      const double sd = sqrt(plan.mean[0] * (1 - plan.p));
+      for (int j = -60; j <= 60; j++) {
+        const double k = floor(plan.mean[0] + sd * j / 8);
+        double ratio = 0;
+        double error = 0;
+        assert_false(faro_binomial_near(&plain, k, &ratio, &error));
+        if (!faro_binomial_near(&plan, k, &ratio, &error)) continue;
+        const double exact = faro_binomial_log((double)n, plan.p, k) - plan.mode_log;
+        assert_true(fabs(ratio - exact) <= error);
+        decided += error < 1e-3;
+      }
+      for (int j = 0; j < 2000; j++)
+        assert_int_equal(faro_sim_binomial(&plan, &one), faro_sim_binomial(&plain, &other));
+    }
+  assert_true(decided > 30000);
+  assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
+}
+
 static double standardised[200000];
 
 static void test_fast_binomial__fits_the_normal_limit_for_huge_n(void **state) {
@@ -477,6 +510,7 @@ int main(void) {
       cmocka_unit_test(test_counted_bits__are_binomial),
       cmocka_unit_test(test_fast_binomial__fits_for_small_n),
       cmocka_unit_test(test_fast_binomial__fits_for_medium_n),
+      cmocka_unit_test(test_fast_binomial__is_the_same_without_its_bound),
       cmocka_unit_test(test_fast_binomial__fits_the_normal_limit_for_huge_n),
       cmocka_unit_test(test_fast_binomial__edge_cases_are_exact),
       cmocka_unit_test(test_gamma__fits_its_distribution),
