@@ -13,6 +13,7 @@
 
 #include "base/abort.h"
 #include "random/samplers.h"
+#include "random/stream_inner.h"
 
 static const double TWO_PI = 6.283185307179586476925286766559;
 
@@ -199,6 +200,29 @@ void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) {
 void faro_sim_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
   if (n < 56 && has_lanes()) wide_rows(sim, to, rows, n);
   else faro_plain_rows(sim, to, rows, n);
+}
+
+/* Draw i of every stream as it is if none before it was refused. A stream with a refusal, and few
+ * have one, is drawn alone. */
+void faro_sim_abreast(uint64_t seed, uint64_t instance, faro_role role, size_t n, double *to) {
+  uint64_t word[FARO_ABREAST * FARO_ABREAST];
+  unsigned refused[FARO_ABREAST] = {0};
+  for (size_t i = 0; i < n; i++) {
+    if (i % FARO_ABREAST == 0) faro_philox_abreast(seed, instance, role, i / FARO_ABREAST, word);
+    const uint64_t *draw = word + i % FARO_ABREAST * FARO_ABREAST;
+    for (size_t k = 0; k < FARO_ABREAST; k++) {
+      const size_t layer = draw[k] & (LAYERS - 1);
+      const int64_t j = (int64_t)draw[k] >> 11;
+      to[FARO_ABREAST * i + k] = (double)j * wide[layer];
+      refused[k] |= (j >= inside[layer]) | (-j >= inside[layer]);
+    }
+  }
+  for (size_t k = 0; k < FARO_ABREAST; k++) {
+    if (!refused[k]) continue;
+    faro_sim_rng sim;
+    faro_sim_open(&sim, seed, instance + k, role);
+    for (size_t i = 0; i < n; i++) to[FARO_ABREAST * i + k] = normal(&sim.rng);
+  }
 }
 
 void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n) {

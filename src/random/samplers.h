@@ -31,6 +31,10 @@ typedef struct faro_binomial {
 void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n);
 /* faro_sim_normals without lanes: their oracle. */
 void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n);
+/* The first n normals of eight fresh streams, of this instance and the seven after it: to[8 i + k]
+ * is the i-th of stream k. Makes no more of the streams than it takes. */
+enum { FARO_ABREAST = 8 };
+void faro_sim_abreast(uint64_t seed, uint64_t instance, faro_role role, size_t n, double *to);
 /* faro_sim_rows, row by row: the oracle. */
 void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n);
 

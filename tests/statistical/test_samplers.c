@@ -145,6 +145,21 @@ static void test_rows__are_a_uniform_and_normals_each(void **state) {
   assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
 }
 
+/* Beyond a buffer too; of so many streams some are drawn again, and most are not. */
+static void test_abreast__are_the_normals_of_each_stream(void **state) {
+  (void)state;
+  enum { LONGEST = 150 };
+  for (size_t n = 0; n < LONGEST; n++) {
+    double drawn[FARO_ABREAST * LONGEST];
+    faro_sim_abreast(n + 5, 3 * n, FARO_ROLE_DIRECTION, n, drawn);
+    for (size_t k = 0; k < FARO_ABREAST; k++) {
+      faro_sim_rng one;
+      faro_sim_open(&one, n + 5, 3 * n + k, FARO_ROLE_DIRECTION);
+      for (size_t i = 0; i < n; i++) assert_true(drawn[FARO_ABREAST * i + k] == faro_sim_normal(&one));
+    }
+  }
+}
+
 /* The words of single draws, at any place of the buffer. The words next to the bound, which chance
  * never brings, are put there by hand. */
 static void test_count__is_that_of_single_draws(void **state) {
@@ -503,6 +518,7 @@ int main(void) {
       cmocka_unit_test(test_normal__fits_beyond_the_last_layer_on_both_sides),
       cmocka_unit_test(test_bernoulli__has_its_probability),
       cmocka_unit_test(test_normals__in_lanes_are_those_of_single_draws),
+      cmocka_unit_test(test_abreast__are_the_normals_of_each_stream),
       cmocka_unit_test(test_rows__are_a_uniform_and_normals_each),
       cmocka_unit_test(test_count__is_that_of_single_draws),
       cmocka_unit_test(test_below__is_uniform_also_where_modulo_is_not),
