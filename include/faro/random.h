@@ -104,6 +104,8 @@ FARO_API double faro_sim_uniform(faro_sim_rng *sim); /* [0, 1), a multiple of 2^
 FARO_API double faro_sim_normal(faro_sim_rng *sim);  /* N(0, 1) */
 /* The next n calls of faro_sim_normal, from the same words. */
 FARO_API void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n);
+/* Rows of one faro_sim_uniform and n calls of faro_sim_normal, one after the other, likewise. */
+FARO_API void faro_sim_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n);
 FARO_API bool faro_sim_bernoulli(faro_sim_rng *sim, double p);
 /* Passes over n words, however many. */
 FARO_API void faro_sim_skip(faro_sim_rng *sim, uint64_t n);

@@ -77,6 +77,30 @@ static void draw_parameter(faro_env *env) {
   for (size_t i = 0; i < d; i++) env->theta[i] *= norm_of(&env->params) / sqrt(square);
 }
 
+/* Normals of all arms, and 1 less a uniform of each where they are in the ball: as many arms at a
+ * time as there is room for. */
+static void draw_normals(faro_env *env, bool ball, double *square) {
+  enum { ROOM = 512 };
+  double drawn[ROOM];
+  const size_t d = env->arms.dimension;
+  const size_t row = d + (ball ? 1 : 0);
+  const size_t most = ROOM / row;
+  const size_t count = env->arms.count;
+  for (size_t a = 0; most == 0 && a < count; a++) {
+    square[a] = ball ? 1 - faro_sim_uniform(&env->context) : 1;
+    faro_linear_normals(&env->context, d, env->arms.x + a, env->arms.stride);
+  }
+  for (size_t from = 0; most > 0 && from < count; from += most) {
+    const size_t rows = count - from < most ? count - from : most;
+    if (ball) faro_sim_rows(&env->context, drawn, rows, d);
+    else faro_sim_normals(&env->context, drawn, rows * d);
+    for (size_t a = 0; a < rows; a++) square[from + a] = ball ? 1 - drawn[a * row] : 1;
+    for (size_t i = 0; i < d; i++)
+      for (size_t a = 0; a < rows; a++)
+        env->arms.x[i * env->arms.stride + from + a] = drawn[a * row + row - d + i];
+  }
+}
+
 /* The first d coordinates of a uniform point on the sphere of R^(d+2) are uniform in the ball of
  * R^d. So no d-th root is needed: the squares of the two extra normal variables add up to twice an
  * exponential one. Arms are columns, so that they are scaled together. */
@@ -86,10 +110,7 @@ static void draw_arms(faro_env *env) {
   double *restrict x = env->arms.x;
   double *restrict square = env->mean; /* scratch until the means are computed */
   const bool ball = env->params.draw == FARO_DRAW_BALL;
-  for (size_t a = 0; a < env->arms.count; a++) {
-    square[a] = ball ? 1 - faro_sim_uniform(&env->context) : 1;
-    faro_linear_normals(&env->context, d, x + a, stride);
-  }
+  draw_normals(env, ball, square);
   if (ball) faro_lanes_log(env->arms.count, square, square);
   for (size_t a = 0; a < env->arms.count; a++) square[a] = ball ? -2 * square[a] : 0;
   for (size_t i = 0; i < d; i++)

@@ -3,8 +3,8 @@
  * Normal: the ziggurat of Marsaglia and Tsang (2000) with 256 layers of equal area, on 53-bit
  * uniforms. Binomial: inversion when n p < 10, else Hormann's transformed rejection (1993, BTRS).
  * Its acceptance test uses Loader's form of the probabilities (2000), so that n may be as large as
- * 2^60 without the cancellation of log-factorials. Gamma: Marsaglia and Tsang's rejection (2000)
- * from the cube of a normal, for any shape of at least 1. */
+ * 2^60 without the cancellation of log-factorials, where bounds on it do not decide. Gamma:
+ * Marsaglia and Tsang's rejection (2000) from the cube of a normal, for any shape of at least 1. */
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
@@ -13,6 +13,7 @@
 
 #include "base/abort.h"
 #include "random/samplers.h"
+#include "random/stream_inner.h"
 
 static const double TWO_PI = 6.283185307179586476925286766559;
 
@@ -101,15 +102,24 @@ void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n) {
   for (size_t i = 0; i < n; i++) to[i] = normal(&sim->rng);
 }
 
+void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
+  for (size_t i = 0; i < rows; i++) {
+    *to = uniform(&sim->rng);
+    faro_sim_normals(sim, to + 1, n);
+    to += n + 1;
+  }
+}
+
 #ifdef __x86_64__
 
 enum { LANES = 8 };
 
-/* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn.
- * Returns which are refused. */
-__attribute__((target("avx512f,avx512dq,avx512vl"))) static inline unsigned
-try_normals(const uint64_t *end, unsigned ready, double *to) {
+/* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn;
+ * the words of `uniforms` give uniforms. Returns which are refused. */
+__attribute__((target("avx512f,avx512dq,avx512vl"), always_inline)) static inline unsigned
+try_words(const uint64_t *end, unsigned ready, unsigned uniforms, double *to) {
   const __mmask8 there = (__mmask8)((1U << ready) - 1);
+  const __mmask8 plain = (__mmask8)uniforms;
   const __m512i last = _mm512_set1_epi64((int64_t)ready - 1);
   const __m512i turned = _mm512_sub_epi64(last, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
   const __m512i word = _mm512_permutexvar_epi64(turned, _mm512_maskz_loadu_epi64(there, end - ready));
@@ -117,44 +127,103 @@ try_normals(const uint64_t *end, unsigned ready, double *to) {
   const __m512i j = _mm512_srai_epi64(word, 11);
   const __m512i limit = _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), there, i, inside, 8);
   const __m512d width = _mm512_mask_i64gather_pd(_mm512_setzero_pd(), there, i, wide, 8);
-  _mm512_mask_storeu_pd(to, there, _mm512_mul_pd(_mm512_cvtepi64_pd(j), width));
-  return _mm512_mask_cmpge_epi64_mask(there, _mm512_abs_epi64(j), limit);
+  const __m512d x = _mm512_mul_pd(_mm512_cvtepi64_pd(j), width);
+  const __m512d u = _mm512_mul_pd(_mm512_cvtepu64_pd(_mm512_srli_epi64(word, 11)), _mm512_set1_pd(0x1p-53));
+  _mm512_mask_storeu_pd(to, there, _mm512_mask_blend_pd(plain, x, u));
+  return _mm512_mask_cmpge_epi64_mask(there & ~plain, _mm512_abs_epi64(j), limit);
 }
 
 /* Nearly all candidates are accepted, eight at a time. The first that is not is drawn alone, from
  * its word on. A branch, and no arithmetic, says that all were accepted: so the next eight need not
- * wait for the answer. */
-__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_normals(faro_sim_rng *sim, double *to,
-                                                                              size_t n) {
+ * wait for the answer. Draws come in rows of `period`; bit i of `pattern`, which repeats to its
+ * end: the i-th draw of a row is uniform. */
+__attribute__((target("avx512f,avx512dq,avx512vl"), always_inline)) static inline void
+wide_draws(faro_sim_rng *sim, double *to, size_t n, uint64_t pattern, size_t period) {
   faro_rng *rng = &sim->rng;
+  size_t at = 0; /* in the row */
   for (const double *end = to + n; to < end;) {
     if (rng->left == 0) faro_rng_refill(rng);
     unsigned count = rng->left < LANES ? rng->left : LANES;
     if ((size_t)(end - to) < count) count = (unsigned)(end - to);
-    const unsigned refused = try_normals(rng->word + rng->left, count, to);
+    const unsigned refused = try_words(rng->word + rng->left, count, (unsigned)(pattern >> at) & 0xff, to);
     if (__builtin_expect(refused == 0, 1)) {
       rng->left -= count;
-      to += count;
     } else {
-      rng->left -= (uint32_t)__builtin_ctz(refused);
-      to += __builtin_ctz(refused);
-      *to++ = normal(rng);
+      count = (unsigned)__builtin_ctz(refused);
+      rng->left -= count;
+      to[count++] = normal(rng);
     }
+    to += count;
+    if (pattern)
+      for (at += count; at >= period;) at -= period;
   }
 }
 
-void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    wide_normals(sim, to, n);
-  else faro_plain_normals(sim, to, n);
+__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_normals(faro_sim_rng *sim, double *to,
+                                                                              size_t n) {
+  wide_draws(sim, to, n, 0, 1);
+}
+
+__attribute__((target("avx512f,avx512dq,avx512vl"))) static void wide_rows(faro_sim_rng *sim, double *to,
+                                                                           size_t rows, size_t n) {
+  uint64_t pattern = 0;
+  for (size_t i = 0; i < 64; i += n + 1) pattern |= UINT64_C(1) << i;
+  wide_draws(sim, to, rows * (n + 1), pattern, n + 1);
+}
+
+static bool has_lanes(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
 }
 
 #else
 
-void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) { faro_plain_normals(sim, to, n); }
+static void wide_normals(faro_sim_rng *sim, double *to, size_t n) { faro_plain_normals(sim, to, n); }
+
+static void wide_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
+  faro_plain_rows(sim, to, rows, n);
+}
+
+static bool has_lanes(void) { return false; }
 
 #endif
+
+/* Lanes that are mostly empty cost more than single draws: measured. */
+enum { SHORT = 5 };
+
+void faro_sim_normals(faro_sim_rng *sim, double *to, size_t n) {
+  if (n >= SHORT && has_lanes()) wide_normals(sim, to, n);
+  else faro_plain_normals(sim, to, n);
+}
+
+/* The pattern of a row must be known for eight draws from any place on. */
+void faro_sim_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
+  if (n < 56 && has_lanes()) wide_rows(sim, to, rows, n);
+  else faro_plain_rows(sim, to, rows, n);
+}
+
+/* Draw i of every stream as it is if none before it was refused. A stream with a refusal, and few
+ * have one, is drawn alone. */
+void faro_sim_abreast(uint64_t seed, uint64_t instance, faro_role role, size_t n, double *to) {
+  uint64_t word[FARO_ABREAST * FARO_ABREAST];
+  unsigned refused[FARO_ABREAST] = {0};
+  for (size_t i = 0; i < n; i++) {
+    if (i % FARO_ABREAST == 0) faro_philox_abreast(seed, instance, role, i / FARO_ABREAST, word);
+    const uint64_t *draw = word + i % FARO_ABREAST * FARO_ABREAST;
+    for (size_t k = 0; k < FARO_ABREAST; k++) {
+      const size_t layer = draw[k] & (LAYERS - 1);
+      const int64_t j = (int64_t)draw[k] >> 11;
+      to[FARO_ABREAST * i + k] = (double)j * wide[layer];
+      refused[k] |= (j >= inside[layer]) | (-j >= inside[layer]);
+    }
+  }
+  for (size_t k = 0; k < FARO_ABREAST; k++) {
+    if (!refused[k]) continue;
+    faro_sim_rng sim;
+    faro_sim_open(&sim, seed, instance + k, role);
+    for (size_t i = 0; i < n; i++) to[FARO_ABREAST * i + k] = normal(&sim.rng);
+  }
+}
 
 void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n) {
   enum { PIECE = 64 };
@@ -199,6 +268,36 @@ double faro_binomial_log(double n, double p, double k) {
          deviance(n - k, n * (1 - p)) + 0.5 * log(n / (TWO_PI * k * (n - k)));
 }
 
+/* -stirling_error(x) - deviance(x, m) - log(x / m) / 2 from power series in t = (x - m) / m, |t| <=
+ * 1/8:
+ *
+ *   deviance / m = t^2/2 - t^3/6 + t^4/12 - t^5/20 + ...   rest below t^6/30 / (1 - |t|) < t^6/26
+ *   log(1 + t) / 2 = t/2 - t^2/4 + t^3/6 - ...             rest below t^4/8 / (1 - |t|) <= t^4/7
+ *   Stirling's error = 1/(12 x) - ...                      rest below 1/(360 x^3)
+ *
+ * The rests are added to `error`, and room for the rounding here and in faro_binomial_log: x - m is
+ * exact, all terms of a deviance but the first are small, and the logarithm there is below 100, so
+ * either is wrong by less than 100 units of the last place of 1 + the deviance. 1e-12 is 4500. */
+static inline double near_term(double x, double m, double *error) {
+  const double t = (x - m) / m;
+  const double t2 = t * t;
+  const double over = 1 / x;
+  const double away = m * t2 * (1.0 / 2 - t * (1.0 / 6 - t * (1.0 / 12 - t * (1.0 / 20))));
+  const double root = t * (1.0 / 2 - t * (1.0 / 4 - t * (1.0 / 6)));
+  *error += t2 * t2 * (m * t2 * (1.0 / 26) + 1.0 / 7) + over * over * over * (1.0 / 360) + 1e-12 * (1 + away);
+  return -(over * (1.0 / 12) + away + root);
+}
+
+/* What is left out does not depend on k, so that it is the same for the mode. */
+bool faro_binomial_near(const faro_binomial *plan, double k, double *ratio, double *error) {
+  if (!(fabs(k - plan->mean[0]) <= plan->reach)) return false;
+  double wrong = plan->doubt;
+  *ratio = near_term(k, plan->mean[0], &wrong) - plan->mode_near;
+  *ratio += near_term((double)plan->n - k, plan->mean[1], &wrong);
+  *error = wrong;
+  return true;
+}
+
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p) {
   FARO_INVARIANT(p >= 0 && p <= 1);
   *plan = (faro_binomial){.n = n, .mirror = p > 0.5, .p = p > 0.5 ? 1 - p : p};
@@ -214,7 +313,13 @@ void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p) {
   plan->c = np + 0.5;
   plan->alpha = (2.83 + 5.1 / plan->b) * sd;
   plan->vr = 0.92 - 4.2 / plan->b;
-  plan->mode_log = faro_binomial_log((double)n, plan->p, floor(((double)n + 1) * plan->p));
+  const double mode = floor(((double)n + 1) * plan->p);
+  plan->mode_log = faro_binomial_log((double)n, plan->p, mode);
+  plan->mean[0] = np;
+  plan->mean[1] = (double)n * (1 - plan->p);
+  plan->reach = np / 8; /* p <= 1/2: so no further for failures */
+  plan->mode_near =
+      near_term(mode, np, &plan->doubt) + near_term((double)n - mode, plan->mean[1], &plan->doubt);
 }
 
 static uint64_t binomial_inversion(const faro_binomial *plan, faro_sim_rng *sim) {
@@ -238,9 +343,14 @@ static uint64_t binomial_rejection(const faro_binomial *plan, faro_sim_rng *sim)
     const double k = floor((2 * plan->a / us + plan->b) * u + plan->c);
     if (us >= 0.07 && v <= plan->vr) return (uint64_t)k;
     if (!(k >= 0 && k <= n)) continue;
-    if (log(v * plan->alpha / (plan->a / (us * us) + plan->b)) <=
-        faro_binomial_log(n, plan->p, k) - plan->mode_log)
-      return (uint64_t)k;
+    const double sample = log(v * plan->alpha / (plan->a / (us * us) + plan->b));
+    double ratio = 0;
+    double error = 0;
+    if (faro_binomial_near(plan, k, &ratio, &error)) {
+      if (sample < ratio - error) return (uint64_t)k;
+      if (sample > ratio + error) continue;
+    }
+    if (sample <= faro_binomial_log(n, plan->p, k) - plan->mode_log) return (uint64_t)k;
   }
 }
 

@@ -13,10 +13,11 @@
 #include "random/stream_inner.h"
 
 enum { BLOCK = 4, BLOCKS = FARO_RNG_WORDS / BLOCK };
+static const uint64_t TAG = 0x6661726f; /* "faro" */
 
 void faro_sim_open(faro_sim_rng *sim, uint64_t seed, uint64_t instance, faro_role role) {
   *sim = (faro_sim_rng){.rng = {.family = FARO_FAMILY_SIMULATION},
-                        .key = {seed, UINT64_C(0x6661726f)},
+                        .key = {seed, TAG},
                         .counter = {0, instance, (uint64_t)role, 0}};
 }
 
@@ -27,6 +28,23 @@ void faro_plain_philox(const uint64_t counter[4], const uint64_t key[2], uint64_
     const philox4x64_ctr_t block = philox4x64(c, k);
     memcpy(word + i * BLOCK, block.v, sizeof block.v);
   }
+}
+
+/* A buffer is handed out from its end: so its last block comes first, and of that the last word.
+ * The first of the two blocks that hold draws 8 b .. 8 b + 7, and the one before it: */
+static uint64_t block_of(uint64_t b) {
+  enum { PAIRS = BLOCKS / 2 };
+  return b / PAIRS * BLOCKS + BLOCKS - 1 - 2 * (b % PAIRS);
+}
+
+void faro_plain_abreast(uint64_t seed, uint64_t instance, faro_role role, uint64_t b, uint64_t *word) {
+  const philox4x64_key_t key = {{seed, TAG}};
+  for (size_t k = 0; k < FARO_ABREAST; k++)
+    for (size_t i = 0; i < 2 * BLOCK; i += BLOCK) {
+      const philox4x64_ctr_t c = {{block_of(b) - i / BLOCK, instance + k, (uint64_t)role, 0}};
+      const philox4x64_ctr_t block = philox4x64(c, key);
+      for (size_t w = 0; w < BLOCK; w++) word[FARO_ABREAST * (i + w) + k] = block.v[BLOCK - 1 - w];
+    }
 }
 
 #ifdef __x86_64__
@@ -86,6 +104,11 @@ WIDE static inline void store(const lanes *g, uint64_t *word) {
 }
 
 /* Both groups in step: one multiplies while the other waits for its products. */
+WIDE static inline void turn_all(lanes group[GROUPS], uint64_t k0, uint64_t k1) {
+  for (int round = 0; round < ROUNDS; round++, k0 += PHILOX_W64_0, k1 += PHILOX_W64_1)
+    for (size_t i = 0; i < GROUPS; i++) turn(&group[i], k0, k1);
+}
+
 WIDE static void wide_philox(const uint64_t counter[4], const uint64_t key[2], uint64_t *word) {
   lanes group[GROUPS];
   for (size_t i = 0; i < GROUPS; i++) {
@@ -93,23 +116,47 @@ WIDE static void wide_philox(const uint64_t counter[4], const uint64_t key[2], u
     group[i].x[0] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)(counter[0] + LANES * i)), step);
     for (size_t k = 1; k < BLOCK; k++) group[i].x[k] = _mm512_set1_epi64((int64_t)counter[k]);
   }
-  uint64_t k0 = key[0];
-  uint64_t k1 = key[1];
-  for (int round = 0; round < ROUNDS; round++, k0 += PHILOX_W64_0, k1 += PHILOX_W64_1)
-    for (size_t i = 0; i < GROUPS; i++) turn(&group[i], k0, k1);
+  turn_all(group, key[0], key[1]);
   for (size_t i = 0; i < GROUPS; i++) store(&group[i], word + LANES * BLOCK * i);
 }
 
+WIDE static void wide_abreast(uint64_t seed, uint64_t instance, faro_role role, uint64_t b, uint64_t *word) {
+  lanes group[GROUPS];
+  const __m512i step = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+  for (size_t i = 0; i < GROUPS; i++) {
+    group[i].x[0] = _mm512_set1_epi64((int64_t)(block_of(b) - i));
+    group[i].x[1] = _mm512_add_epi64(_mm512_set1_epi64((int64_t)instance), step);
+    group[i].x[2] = _mm512_set1_epi64((int64_t)role);
+    group[i].x[3] = _mm512_setzero_si512();
+  }
+  turn_all(group, seed, TAG);
+  for (size_t i = 0; i < GROUPS; i++)
+    for (size_t w = 0; w < BLOCK; w++)
+      _mm512_storeu_si512(word + LANES * (BLOCK * i + w), group[i].x[BLOCK - 1 - w]);
+}
+
+static bool has_lanes(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl");
+}
+
+void faro_philox_abreast(uint64_t seed, uint64_t instance, faro_role role, uint64_t b, uint64_t *word) {
+  if (has_lanes()) wide_abreast(seed, instance, role, b, word);
+  else faro_plain_abreast(seed, instance, role, b, word);
+}
+
 void faro_sim_refill(faro_sim_rng *sim) {
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    wide_philox(sim->counter, sim->key, sim->rng.word);
+  if (has_lanes()) wide_philox(sim->counter, sim->key, sim->rng.word);
   else faro_plain_philox(sim->counter, sim->key, sim->rng.word);
   sim->counter[0] += BLOCKS;
   sim->rng.left = FARO_RNG_WORDS;
 }
 
 #else
+
+void faro_philox_abreast(uint64_t seed, uint64_t instance, faro_role role, uint64_t b, uint64_t *word) {
+  faro_plain_abreast(seed, instance, role, b, word);
+}
 
 void faro_sim_refill(faro_sim_rng *sim) {
   faro_plain_philox(sim->counter, sim->key, sim->rng.word);

@@ -21,6 +21,9 @@ typedef struct faro_binomial {
   bool mirror;
   double a, b, c, alpha, vr; /* the hat of Hormann's transformed rejection, for n p >= 10 */
   double mode_log;           /* log of the probability of the mode */
+  double mean[2];            /* of successes and of failures */
+  double reach;              /* how far from the mean faro_binomial_near answers */
+  double mode_near, doubt;   /* what it makes of the mode, and how wrong that may be */
   double first, odds;        /* inversion, for n p < 10: P(0) and p / (1-p) */
 } faro_binomial;
 
@@ -28,6 +31,12 @@ typedef struct faro_binomial {
 void faro_sim_add_normals(faro_sim_rng *sim, double factor, const double *sd, double *to, size_t n);
 /* faro_sim_normals without lanes: their oracle. */
 void faro_plain_normals(faro_sim_rng *sim, double *to, size_t n);
+/* The first n normals of eight fresh streams, of this instance and the seven after it: to[8 i + k]
+ * is the i-th of stream k. Makes no more of the streams than it takes. */
+enum { FARO_ABREAST = 8 };
+void faro_sim_abreast(uint64_t seed, uint64_t instance, faro_role role, size_t n, double *to);
+/* faro_sim_rows, row by row: the oracle. */
+void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n);
 
 void faro_binomial_plan(faro_binomial *plan, uint64_t n, double p);
 uint64_t faro_sim_binomial(const faro_binomial *plan, faro_sim_rng *sim);
@@ -39,5 +48,8 @@ double faro_sim_laplace_sum(faro_sim_rng *sim, double n);
 
 /* log P(Bin(n, p) = k), accurate for any n (Loader's saddle-point form); 0 < p < 1, 0 <= k <= n. */
 double faro_binomial_log(double n, double p, double k);
+/* log P(k) - log P(mode) of a plan with n p >= 10, without a logarithm: faro_binomial_log differs
+ * from it by `error` at most. False if k is further than `reach` from the mean. */
+bool faro_binomial_near(const faro_binomial *plan, double k, double *ratio, double *error);
 
 #endif

@@ -52,6 +52,7 @@ typedef struct response {
   faro_response_rule *rule; /* per class of batches */
   size_t plus;              /* entries of z+ */
   double *u, *g;            /* scratch: z+ / r, a direction */
+  double *eight;            /* scratch: eight directions, entry by entry */
   uint64_t any;             /* simulation only: users of the open batch whose code is any */
   double real_sum;          /* variance of the newest sum, not its proxy */
   int64_t *whole;           /* messages only: sum of the open batch's directions, in steps of 2^-STEP_BITS */
@@ -215,10 +216,11 @@ static faro_status init(faro_release *r, faro_error *error) {
   s->rule = faro_arena_alloc(&r->arena, r->schedule.classes, sizeof *s->rule, error);
   s->u = faro_arena_alloc(&r->arena, s->plus, sizeof *s->u, error);
   s->g = faro_arena_alloc(&r->arena, s->plus, sizeof *s->g, error);
+  s->eight = faro_arena_alloc(&r->arena, FARO_ABREAST * s->plus, sizeof *s->eight, error);
   s->whole = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *s->whole, error);
   r->ranges = r->schedule.classes;
   r->range = faro_arena_alloc(&r->arena, r->ranges, sizeof *r->range, error);
-  return s->rule && s->u && s->g && s->whole && r->range ? FARO_OK : FARO_MEMORY;
+  return s->rule && s->u && s->g && s->eight && s->whole && r->range ? FARO_OK : FARO_MEMORY;
 }
 
 static faro_status settle(faro_release *r, faro_error *error) {
@@ -241,13 +243,27 @@ static double cut(double g) { return g > MOST ? MOST : g < -MOST ? -MOST : g; }
 static void make_direction(const response *s, uint64_t seed, size_t index, double *g) {
   faro_sim_rng public;
   faro_sim_open(&public, seed, index, FARO_ROLE_DIRECTION);
-  for (size_t i = 0; i < s->plus; i++) g[i] = cut(faro_sim_normal(&public));
+  faro_sim_normals(&public, g, s->plus);
+  for (size_t i = 0; i < s->plus; i++) g[i] = cut(g[i]);
+}
+
+/* Directions `index` .. index + 7 of a seed, the same numbers. */
+static void make_eight(const response *s, uint64_t seed, size_t index) {
+  faro_sim_abreast(seed, index, FARO_ROLE_DIRECTION, s->plus, s->eight);
+  for (size_t i = 0; i < FARO_ABREAST * s->plus; i++) s->eight[i] = cut(s->eight[i]);
 }
 
 static double dot(const response *s, const double *a, const double *b) {
   double sum = 0;
   for (size_t i = 0; i < s->plus; i++) sum += a[i] * b[i];
   return sum;
+}
+
+/* Products of b and the eight directions. Arrays of DIRECTIONS_MAX have room for eights. */
+static void dot_eight(const response *s, const double *b, double sum[FARO_ABREAST]) {
+  memset(sum, 0, FARO_ABREAST * sizeof *sum);
+  for (size_t i = 0; i < s->plus; i++)
+    for (size_t k = 0; k < FARO_ABREAST; k++) sum[k] += s->eight[FARO_ABREAST * i + k] * b[i];
 }
 
 /* u = z+ / r. */
@@ -278,9 +294,11 @@ static uint64_t true_code(const response *s, uint64_t seed, size_t k, size_t ran
   double along[DIRECTIONS_MAX];
   uint64_t side[DIRECTIONS_MAX];
   FARO_INVARIANT(k > 0);
+  for (size_t from = 0; from < k; from += FARO_ABREAST) {
+    make_eight(s, seed, from);
+    dot_eight(s, s->u, along + from);
+  }
   for (size_t i = 0; i < k; i++) {
-    make_direction(s, seed, i, s->g);
-    along[i] = dot(s, s->g, s->u);
     side[i] = along[i] < 0;
     along[i] = fabs(along[i]);
   }
@@ -301,7 +319,6 @@ static void encode(const faro_release *r, const double *z, void *message) {
   const uint64_t truth = true_code(s, seed, rule->directions, word % rule->nearest);
   *(uint64_t *)message = seed * codes + (word < rule->threshold ? truth : any);
   memset(s->u, 0, s->plus * sizeof *s->u); /* wipes the user's data */
-  memset(s->g, 0, s->plus * sizeof *s->g);
 }
 
 /* Any message, all alike: its mean is zero. */
@@ -333,16 +350,20 @@ void faro_answer_read(const faro_release *release, const void *message, const do
                       double *fits) {
   const response *s = response_in(release);
   const faro_response_rule *rule = rule_at(release, release->open);
-  const uint64_t seed = *(const uint64_t *)message / (2 * rule->directions);
-  const double sign = direction_of(release, message);
-  double along[FARO_ANSWERS_MAX];
-  size_t nearer[FARO_ANSWERS_MAX] = {0};
-  for (size_t i = 0; i < count; i++) along[i] = sign * dot(s, s->g, prepared + i * s->plus);
-  for (size_t d = 0; d < rule->directions; d++) {
-    make_direction(s, seed, d, s->g);
-    for (size_t i = 0; i < count; i++) nearer[i] += fabs(dot(s, s->g, prepared + i * s->plus)) > along[i];
+  const uint64_t codes = 2 * (uint64_t)rule->directions;
+  const uint64_t word = *(const uint64_t *)message;
+  double value[FARO_ANSWERS_MAX][DIRECTIONS_MAX];
+  for (size_t from = 0; from < rule->directions; from += FARO_ABREAST) {
+    make_eight(s, word / codes, from);
+    for (size_t i = 0; i < count; i++) dot_eight(s, prepared + i * s->plus, value[i] + from);
   }
-  for (size_t i = 0; i < count; i++) fits[i] = along[i] > 0 && nearer[i] < rule->nearest ? 1 : 0;
+  const size_t code = word % codes;
+  for (size_t i = 0; i < count; i++) {
+    const double along = value[i][code / 2] * (code % 2 ? -1 : 1);
+    size_t nearer = 0;
+    for (size_t k = 0; k < rule->directions; k++) nearer += fabs(value[i][k]) > along;
+    fits[i] = along > 0 && nearer < rule->nearest ? 1 : 0;
+  }
 }
 
 double faro_answer_share(const faro_release *release) {

@@ -125,6 +125,41 @@ static void test_normals__in_lanes_are_those_of_single_draws(void **state) {
   assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
 }
 
+/* Rows of any length, also those too long for lanes, and any number of them. */
+static void test_rows__are_a_uniform_and_normals_each(void **state) {
+  (void)state;
+  enum { LONGEST = 70, MOST = 9, REPEATS = 5 };
+  faro_sim_rng one = open_stream(13);
+  faro_sim_rng other = one;
+  for (size_t n = 0; n < LONGEST * REPEATS; n++)
+    for (size_t rows = 0; rows < MOST; rows++) {
+      double single[LONGEST * MOST];
+      double drawn[LONGEST * MOST];
+      const size_t row = n % LONGEST + 1;
+      for (size_t i = 0; i < rows * row; i++)
+        single[i] = i % row == 0 ? faro_sim_uniform(&one) : faro_sim_normal(&one);
+      faro_sim_rows(&other, drawn, rows, row - 1);
+      assert_memory_equal(drawn, single, rows * row * sizeof *single);
+      assert_int_equal(other.rng.left, one.rng.left);
+    }
+  assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
+}
+
+/* Beyond a buffer too; of so many streams some are drawn again, and most are not. */
+static void test_abreast__are_the_normals_of_each_stream(void **state) {
+  (void)state;
+  enum { LONGEST = 150 };
+  for (size_t n = 0; n < LONGEST; n++) {
+    double drawn[FARO_ABREAST * LONGEST];
+    faro_sim_abreast(n + 5, 3 * n, FARO_ROLE_DIRECTION, n, drawn);
+    for (size_t k = 0; k < FARO_ABREAST; k++) {
+      faro_sim_rng one;
+      faro_sim_open(&one, n + 5, 3 * n + k, FARO_ROLE_DIRECTION);
+      for (size_t i = 0; i < n; i++) assert_true(drawn[FARO_ABREAST * i + k] == faro_sim_normal(&one));
+    }
+  }
+}
+
 /* The words of single draws, at any place of the buffer. The words next to the bound, which chance
  * never brings, are put there by hand. */
 static void test_count__is_that_of_single_draws(void **state) {
@@ -264,6 +299,39 @@ static void test_fast_binomial__fits_for_medium_n(void **state) {
         DRAWS * exp(lgamma(N + 1.0) - lgamma(k + 1) - lgamma(N - k + 1) + k * log(p) + (N - k) * log(1 - p));
   }
   assert_chi_square(seen, expected, CELLS);
+}
+
+/* The bound that decides most draws holds for the form that decides the others: so the same words
+ * give the same numbers with it and without it. */
+static void test_fast_binomial__is_the_same_without_its_bound(void **state) {
+  (void)state;
+  const double p[] = {1e-3, 0.02, 0.25, 0.3, 0.5, 0.7};
+  faro_sim_rng one = open_stream(14);
+  faro_sim_rng other = one;
+  size_t decided = 0;
+  for (uint64_t n = 15; n < UINT64_C(1) << 60; n += n / 2 + n / 7)
+    for (size_t i = 0; i < sizeof p / sizeof *p; i++) {
+      faro_binomial plan;
+      faro_binomial_plan(&plan, n, p[i]);
+      if (plan.first > 0) continue;
+      faro_binomial plain = plan;
+      plain.reach = -1;
+      const double sd = sqrt(plan.mean[0] * (1 - plan.p));
+      for (int j = -60; j <= 60; j++) {
+        const double k = floor(plan.mean[0] + sd * j / 8);
+        double ratio = 0;
+        double error = 0;
+        assert_false(faro_binomial_near(&plain, k, &ratio, &error));
+        if (!faro_binomial_near(&plan, k, &ratio, &error)) continue;
+        const double exact = faro_binomial_log((double)n, plan.p, k) - plan.mode_log;
+        assert_true(fabs(ratio - exact) <= error);
+        decided += error < 1e-3;
+      }
+      for (int j = 0; j < 2000; j++)
+        assert_int_equal(faro_sim_binomial(&plan, &one), faro_sim_binomial(&plain, &other));
+    }
+  assert_true(decided > 30000);
+  assert_true(faro_rng_next(&one.rng) == faro_rng_next(&other.rng));
 }
 
 static double standardised[200000];
@@ -450,12 +518,15 @@ int main(void) {
       cmocka_unit_test(test_normal__fits_beyond_the_last_layer_on_both_sides),
       cmocka_unit_test(test_bernoulli__has_its_probability),
       cmocka_unit_test(test_normals__in_lanes_are_those_of_single_draws),
+      cmocka_unit_test(test_abreast__are_the_normals_of_each_stream),
+      cmocka_unit_test(test_rows__are_a_uniform_and_normals_each),
       cmocka_unit_test(test_count__is_that_of_single_draws),
       cmocka_unit_test(test_below__is_uniform_also_where_modulo_is_not),
       cmocka_unit_test(test_exact_bernoulli__has_its_rational_probability),
       cmocka_unit_test(test_counted_bits__are_binomial),
       cmocka_unit_test(test_fast_binomial__fits_for_small_n),
       cmocka_unit_test(test_fast_binomial__fits_for_medium_n),
+      cmocka_unit_test(test_fast_binomial__is_the_same_without_its_bound),
       cmocka_unit_test(test_fast_binomial__fits_the_normal_limit_for_huge_n),
       cmocka_unit_test(test_fast_binomial__edge_cases_are_exact),
       cmocka_unit_test(test_gamma__fits_its_distribution),

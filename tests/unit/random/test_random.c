@@ -72,6 +72,27 @@ static void test_sim__lanes_have_the_words_of_the_plain_function(void **state) {
   }
 }
 
+static void test_sim__streams_abreast_have_the_words_of_each(void **state) {
+  (void)state;
+  enum { DRAWS = FARO_ABREAST };
+  static const uint64_t first[] = {0, 3, UINT64_MAX - 2};
+  for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+    for (uint64_t b = 0; b < 3 * FARO_RNG_WORDS / DRAWS; b++) {
+      uint64_t lanes[DRAWS * FARO_ABREAST];
+      uint64_t plain[DRAWS * FARO_ABREAST];
+      faro_philox_abreast(42, first[i], FARO_ROLE_DIRECTION, b, lanes);
+      faro_plain_abreast(42, first[i], FARO_ROLE_DIRECTION, b, plain);
+      assert_memory_equal(lanes, plain, sizeof plain);
+      for (size_t k = 0; k < FARO_ABREAST; k++) {
+        faro_sim_rng one;
+        faro_sim_open(&one, 42, first[i] + k, FARO_ROLE_DIRECTION);
+        faro_sim_skip(&one, b * DRAWS);
+        for (size_t j = 0; j < DRAWS; j++)
+          assert_int_equal(faro_rng_next(&one.rng), plain[FARO_ABREAST * j + k]);
+      }
+    }
+}
+
 static void test_sim__streams_differ_by_seed_instance_and_role(void **state) {
   (void)state;
   faro_sim_rng s[4];
@@ -150,6 +171,7 @@ int main(void) {
       cmocka_unit_test(test_philox__naive_copy_gives_the_published_vector),
       cmocka_unit_test(test_sim__words_are_philox_of_seed_instance_role),
       cmocka_unit_test(test_sim__lanes_have_the_words_of_the_plain_function),
+      cmocka_unit_test(test_sim__streams_abreast_have_the_words_of_each),
       cmocka_unit_test(test_sim__streams_differ_by_seed_instance_and_role),
       cmocka_unit_test(test_secure__words_do_not_repeat_and_are_wiped),
       cmocka_unit_test(test_secure__a_forked_child_draws_its_own_words),
