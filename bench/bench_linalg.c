@@ -140,7 +140,7 @@ typedef double chain __attribute__((vector_size(64)));
 FARO_AVX512 static void avx512_chains(void *context, size_t times) {
   chain sum[CHAINS] = {0};
   for (size_t i = 0; i < times; i++)
-    FARO_EACH (k, 0, CHAINS) sum[k] = sum[k] * 0.5 + 1;
+    FARO_UNROLLED (k, 0, CHAINS) sum[k] = sum[k] * 0.5 + 1;
   for (size_t k = 0; k < CHAINS; k++) ((bench *)context)->sink += (size_t)sum[k][0];
 }
 

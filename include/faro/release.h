@@ -141,7 +141,8 @@ FARO_API bool faro_release_absorb(faro_release *release, const double *x, double
 /* The same for `users` users who contribute alike, at most as many as are missing: fast predictions
  * play a few people in the place of many. Simulation only. */
 FARO_API bool faro_release_absorb_alike(faro_release *release, const double *x, double y, uint64_t users);
-/* Whether the sums have the distribution that they would have if these users came one by one. */
+/* Whether these users take the same random numbers as they would one by one, so that the sums are
+ * the same, but for rounding. */
 FARO_API bool faro_release_alike_exactly(const faro_release *release);
 /* How many users the open batch still waits for; 0: all batches have been published. */
 FARO_API uint64_t faro_release_missing(const faro_release *release);

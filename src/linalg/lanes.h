@@ -11,15 +11,17 @@
 #ifndef FARO_LINALG_LANES_H
 #define FARO_LINALG_LANES_H
 
+#include <stddef.h>
+
 /* PORTABLE: whatever the compiler makes of the body for any processor of this kind. */
 typedef enum faro_lanes { FARO_LANES_PORTABLE, FARO_LANES_AVX2, FARO_LANES_AVX512 } faro_lanes;
 
 #define FARO_BODY __attribute__((always_inline))
 /* A loop over registers: for (size_t k = from; k < to; k++), unrolled. */
 #ifdef __clang__
-#define FARO_EACH(k, from, to) _Pragma("clang loop unroll(full)") for (size_t k = from; k < (to); k++)
+#define FARO_UNROLLED(k, from, to) _Pragma("clang loop unroll(full)") for (size_t k = from; k < (to); k++)
 #else
-#define FARO_EACH(k, from, to) _Pragma("GCC unroll 8") for (size_t k = from; k < (to); k++)
+#define FARO_UNROLLED(k, from, to) _Pragma("GCC unroll 8") for (size_t k = from; k < (to); k++)
 #endif
 
 #ifdef __x86_64__
@@ -39,5 +41,19 @@ static inline faro_lanes faro_lanes_here(void) {
 #define FARO_AVX512
 static inline faro_lanes faro_lanes_here(void) { return FARO_LANES_PORTABLE; }
 #endif
+
+/* x'y in eight partial sums, on every machine. */
+static inline FARO_BODY double faro_dot_in_parts(size_t n, const double *restrict x,
+                                                 const double *restrict y) {
+  enum { PARTS = 8 };
+  double part[PARTS] = {0};
+  size_t i = 0;
+  for (; i + PARTS <= n; i += PARTS)
+    for (size_t k = 0; k < PARTS; k++) part[k] += x[i + k] * y[i + k];
+  for (size_t k = 0; i + k < n; k++) part[k] += x[i + k] * y[i + k];
+  for (size_t half = PARTS / 2; half > 0; half /= 2)
+    for (size_t k = 0; k < half; k++) part[k] += part[k + half];
+  return part[0];
+}
 
 #endif

@@ -130,8 +130,8 @@ FARO_AVX static void avx_means(const faro_arms *arms, const double *theta, doubl
     const avx2_lanes *x = (const avx2_lanes *)(const void *)(arms->x + a);
     avx2_lanes sum[TILE] = {0};
     for (size_t i = 0; i < arms->dimension; i++, x += arms->stride / 4)
-      FARO_EACH (g, 0, TILE) sum[g] += theta[i] * x[g];
-    FARO_EACH (g, 0, TILE) ((avx2_lanes *)(void *)(mean + a))[g] = sum[g];
+      FARO_UNROLLED (g, 0, TILE) sum[g] += theta[i] * x[g];
+    FARO_UNROLLED (g, 0, TILE) ((avx2_lanes *)(void *)(mean + a))[g] = sum[g];
   }
 }
 

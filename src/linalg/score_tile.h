@@ -19,14 +19,14 @@ static inline FARO_BODY TARGET void NAME(rows)(size_t i, size_t rows, size_t wid
                                                NAME(lanes) * square, NAME(lanes) * mean) {
   const double *row[ROWS];
   NAME(lanes) t[ROWS][WIDE] = {0};
-  FARO_EACH (r, 0, rows) row[r] = w + faro_packed(i + r);
+  FARO_UNROLLED (r, 0, rows) row[r] = w + faro_packed(i + r);
   for (size_t j = 0; j < i; j++)
-    FARO_EACH (r, 0, rows)
-      FARO_EACH (g, 0, wide) t[r][g] += row[r][j] * x[j * step + g];
-  FARO_EACH (c, 0, rows)
-    FARO_EACH (g, 0, wide) {
+    FARO_UNROLLED (r, 0, rows)
+      FARO_UNROLLED (g, 0, wide) t[r][g] += row[r][j] * x[j * step + g];
+  FARO_UNROLLED (c, 0, rows)
+    FARO_UNROLLED (g, 0, wide) {
       const NAME(lanes) v = x[(i + c) * step + g];
-      FARO_EACH (r, c, rows) t[r][g] += row[r][i + c] * v;
+      FARO_UNROLLED (r, c, rows) t[r][g] += row[r][i + c] * v;
       mean[g] += theta[i + c] * v;
       square[g] += t[c][g] * t[c][g];
     }
@@ -47,9 +47,9 @@ static inline FARO_BODY TARGET void NAME(tile)(size_t wide, const faro_scoring *
   }
   if (i < d) NAME(rows)(i, 1, wide, task->w, task->theta, x, step, square, mean);
   NAME(lanes) *score = (NAME(lanes) *)(void *)(task->score + a);
-  FARO_EACH (g, 0, wide) score[g] = mean[g] + task->beta * ROOT(square[g]);
+  FARO_UNROLLED (g, 0, wide) score[g] = mean[g] + task->beta * ROOT(square[g]);
   if (!task->square) return;
-  FARO_EACH (g, 0, wide) ((NAME(lanes) *)(void *)(task->square + a))[g] = square[g];
+  FARO_UNROLLED (g, 0, wide) ((NAME(lanes) *)(void *)(task->square + a))[g] = square[g];
 }
 
 /* Tiles of large d are copied, because rows far apart would push one another out of the cache. */
@@ -80,16 +80,16 @@ static inline FARO_BODY TARGET void NAME(again)(size_t rank, size_t a, const far
   NAME(lanes) mean[TILE] = {0};
   NAME(lanes) along[2][TILE] = {0};
   for (size_t i = 0; i < d; i++)
-    FARO_EACH (g, 0, TILE) {
+    FARO_UNROLLED (g, 0, TILE) {
       const NAME(lanes) v = x[i * step + g];
       mean[g] += task->theta[i] * v;
-      FARO_EACH (k, 0, rank) along[k][g] += task->gain[k * d + i] * v;
+      FARO_UNROLLED (k, 0, rank) along[k][g] += task->gain[k * d + i] * v;
     }
   NAME(lanes) *score = (NAME(lanes) *)(void *)(task->score + a);
   NAME(lanes) *square = (NAME(lanes) *)(void *)(task->square + a);
-  FARO_EACH (g, 0, TILE) {
+  FARO_UNROLLED (g, 0, TILE) {
     NAME(lanes) left = square[g];
-    FARO_EACH (k, 0, rank) left -= task->share[k] * along[k][g] * along[k][g];
+    FARO_UNROLLED (k, 0, rank) left -= task->share[k] * along[k][g] * along[k][g];
     square[g] = POSITIVE(left);
     score[g] = mean[g] + task->beta * ROOT(square[g]);
   }

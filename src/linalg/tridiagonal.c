@@ -7,19 +7,6 @@
 
 #include "linalg/kernels.h"
 
-enum { PARTS = 8 }; /* partial sums of a product, on every machine */
-
-static inline FARO_BODY double dot(size_t n, const double *restrict x, const double *restrict y) {
-  double part[PARTS] = {0};
-  size_t i = 0;
-  for (; i + PARTS <= n; i += PARTS)
-    for (size_t k = 0; k < PARTS; k++) part[k] += x[i + k] * y[i + k];
-  for (size_t k = 0; i + k < n; k++) part[k] += x[i + k] * y[i + k];
-  for (size_t half = PARTS / 2; half > 0; half /= 2)
-    for (size_t k = 0; k < half; k++) part[k] += part[k + half];
-  return part[0];
-}
-
 /* y += a x */
 static inline FARO_BODY void add(size_t n, double a, const double *restrict x, double *restrict y) {
   for (size_t i = 0; i < n; i++) y[i] += a * x[i];
@@ -41,17 +28,18 @@ static inline FARO_BODY double reflect_row(size_t d, double *a, size_t i, double
   if (scale == 0) return 0;
   scale = fmax(scale, fabs(u[i - 1]));
   for (size_t k = 0; k < i; k++) u[k] /= scale;
-  const double square = dot(i, u, u);
+  const double square = faro_dot_in_parts(i, u, u);
   const double g = -copysign(sqrt(square), u[i - 1]);
   const double h = square - u[i - 1] * g;
   u[i - 1] -= g;
   memset(p, 0, i * sizeof *p); /* p = A u / h, by the lower triangle alone */
   for (size_t j = 0; j < i; j++) {
-    p[j] += dot(j + 1, a + j * d, u);
+    p[j] += faro_dot_in_parts(j + 1, a + j * d, u);
     add(j, u[j], a + j * d, p);
   }
   for (size_t j = 0; j < i; j++) p[j] /= h;
-  add(i, -dot(i, u, p) / (2 * h), u, p); /* p becomes q = p - (u'p / 2h) u, and A -= u q' + q u' */
+  add(i, -faro_dot_in_parts(i, u, p) / (2 * h), u,
+      p); /* p becomes q = p - (u'p / 2h) u, and A -= u q' + q u' */
   for (size_t j = 0; j < i; j++) {
     add(j + 1, -u[j], p, a + j * d);
     add(j + 1, -p[j], u, a + j * d);
@@ -75,7 +63,7 @@ static inline FARO_BODY void gather_vectors(size_t d, double *a, double *diagona
     double *u = a + i * d;
     const double h = diagonal[i];
     diagonal[i] = u[i];
-    for (size_t j = 0; h > 0 && j < i; j++) add(i, -dot(i, a + j * d, u) / h, u, a + j * d);
+    for (size_t j = 0; h > 0 && j < i; j++) add(i, -faro_dot_in_parts(i, a + j * d, u) / h, u, a + j * d);
     memset(u, 0, i * sizeof *u);
     for (size_t j = 0; j < i; j++) a[j * d + i] = 0;
     u[i] = 1;

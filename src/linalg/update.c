@@ -14,19 +14,6 @@
 #include "linalg/kernels.h"
 #include "linalg/lanes.h"
 
-enum { PARTS = 8 }; /* partial sums of a product, on every machine */
-
-static inline FARO_BODY double dot(size_t n, const double *restrict x, const double *restrict y) {
-  double part[PARTS] = {0};
-  size_t i = 0;
-  for (; i + PARTS <= n; i += PARTS)
-    for (size_t k = 0; k < PARTS; k++) part[k] += x[i + k] * y[i + k];
-  for (size_t k = 0; i + k < n; k++) part[k] += x[i + k] * y[i + k];
-  for (size_t half = PARTS / 2; half > 0; half /= 2)
-    for (size_t k = 0; k < half; k++) part[k] += part[k + half];
-  return part[0];
-}
-
 /* row = c row - q sum, and sum += p row as it was. */
 static inline FARO_BODY void turn(size_t n, double c, double q, double p, double *restrict row,
                                   double *restrict sum) {
@@ -43,7 +30,7 @@ static inline FARO_BODY double body(size_t d, double s, const double *x, double 
   double *t = scratch + d;
   double square = 0;
   for (size_t i = 0; i < d; i++) {
-    p[i] = dot(i + 1, w + faro_packed(i), x);
+    p[i] = faro_dot_in_parts(i + 1, w + faro_packed(i), x);
     square += p[i] * p[i];
     t[i] = 1 + s * square;
   }

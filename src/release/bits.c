@@ -611,6 +611,7 @@ static void grounds(const faro_release *r, faro_text *out) {
 
 const faro_mechanism faro_mechanism_bits = {
     .size = sizeof(faro_bits),
+    .draws = true,
     .adds = true,
     .many = faro_bits_many,
     .grounds = grounds,

@@ -36,7 +36,7 @@ typedef struct faro_counting {
 struct faro_mechanism {
   size_t size; /* bytes of the state, whose first member is a faro_release */
   bool exact;  /* computes in whole numbers, so that it can be deployed and saved */
-  bool rough;  /* absorb approximates the sum of more than one user */
+  bool draws;  /* absorb draws: for users together it takes other random numbers than one by one */
   bool alone;  /* computes in whole numbers where one process plays all parties; cannot be saved */
   bool adds;   /* adds numbers up exactly if they are 1/2 or -1/2, so that their order does not matter */
 

@@ -321,7 +321,7 @@ bool faro_release_absorb_alike(faro_release *release, const double *x, double y,
   return true;
 }
 
-bool faro_release_alike_exactly(const faro_release *release) { return !release->kind->mechanism->rough; }
+bool faro_release_alike_exactly(const faro_release *release) { return !release->kind->mechanism->draws; }
 
 void faro_release_open(faro_release *r, uint64_t k) {
   if (k >= r->batches) return;

@@ -521,8 +521,8 @@ static void grounds(const faro_release *r, faro_text *out) {
 }
 
 const faro_mechanism faro_mechanism_response = {
-    .rough = true,
     .size = sizeof(response),
+    .draws = true,
     .grounds = grounds,
     .exact = true,
     .init = init,

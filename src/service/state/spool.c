@@ -428,6 +428,8 @@ bool faro_spool_collects(const faro_spool *s, const unsigned char hash[static FA
 
 size_t faro_spool_clients(const faro_spool *s) { return faro_roster_count(s->roster); }
 
+enum { STACK = 4 << 10 }; /* bytes that are wiped */
+
 static void mark_all(faro_spool *s, faro_spool_entry *entry, size_t count) {
   unsigned char key[SPOOL_KEY_BYTES];
   pthread_mutex_lock(&s->marker.mutex);
@@ -437,6 +439,7 @@ static void mark_all(faro_spool *s, faro_spool_entry *entry, size_t count) {
   for (size_t i = 0; i < count && marked > 0; i++)
     if (entry[i].verdict == FARO_VERDICT_ACCEPTED) set_mark(s, marked, key, &entry[i]);
   sodium_memzero(key, sizeof key);
+  sodium_stackzero(STACK); /* hashing leaves pieces of reports there */
 }
 
 void faro_spool_admit(faro_spool *s, faro_spool_entry *entry, size_t count) {
