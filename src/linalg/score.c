@@ -141,7 +141,8 @@ FARO_AVX512 static size_t avx512_greatest(const double *value, size_t count) {
   __m512i at = _mm512_setzero_si512();
   __m512d best = _mm512_set1_pd(-INFINITY);
   for (size_t a = 0; a < count; a += 8, index = _mm512_add_epi64(index, _mm512_set1_epi64(8))) {
-    const __mmask8 there = count - a < 8 ? (__mmask8)((1U << (count - a)) - 1) : (__mmask8)0xff;
+    const unsigned few = count - a < 8 ? (1U << (count - a)) - 1 : 0xff;
+    const __mmask8 there = (__mmask8)few;
     const __m512d v = _mm512_maskz_loadu_pd(there, value + a);
     const __mmask8 better = _mm512_mask_cmp_pd_mask(there, v, best, _CMP_GT_OQ);
     best = _mm512_mask_mov_pd(best, better, v);
