@@ -63,7 +63,7 @@ static void set_stalled(faro_analyzer *a, bool stalled, const char *event, const
   char text[FARO_ILL_TEXT] = "";
   if (stalled)
     snprintf(text, sizeof text, "a batch cannot be kept or applied: %.300s",
-             *error->message ? error->message : event);
+             *error->message ? faro_health_words(error) : event);
   pthread_mutex_lock(&a->served.mutex);
   memcpy(a->served.stalled, text, sizeof text);
   pthread_mutex_unlock(&a->served.mutex);
@@ -223,6 +223,10 @@ static void tend_store(faro_analyzer *a) {
   status = faro_store_ready(a->reader.store, &error);
   pthread_mutex_unlock(&a->reader.mutex);
   if (status != FARO_OK) faro_log_error("cannot-look", &error);
+}
+
+void faro_analyzer_tend(faro_analyzer *a) {
+  if (!a->worker.started) tend_store(a);
 }
 
 /* The standby. */
