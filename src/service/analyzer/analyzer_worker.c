@@ -306,8 +306,10 @@ static bool apply_all(faro_analyzer *a) {
   while (applied && is_open(a) && !a->worker.away) {
     faro_error error = {0};
     const double start = faro_clock();
+    const uint64_t before = faro_applier_snapshot(a->worker.applier).batches;
     faro_status status = faro_applier_step(a->worker.applier, &applied, &error);
-    if (status == FARO_OK && applied) {
+    /* also one whose commit seemed to fail, and was found when the state was read again */
+    if (faro_applier_snapshot(a->worker.applier).batches > before) {
       keep_number(a);
       purged = purge_log(a, faro_store_purge);
       tell_applied(a, faro_clock() - start);
