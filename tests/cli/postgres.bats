@@ -188,3 +188,76 @@ sharing() {
   [ "$status" -eq 3 ]
   has "$stderr" "PostgreSQL's setting fsync must be on, not off"
 }
+
+# Waits until an answer has the words: answers WORDS URL PATH [HEADER]
+answers() {
+  local i answer
+  for ((i = 0; i < 3000; i++)); do
+    answer=$(get "${@:2}" 2>&1) && [[ $answer == *"$1"* ]] && return 0
+    sleep 0.02
+  done
+  echo "$3: $answer"
+  return 1
+}
+
+@test "postgres: an archived campaign is served on, and again after a start" {
+  sharing
+  "$FARO" keys tokens --count 1 --out "$T/admin"
+  local admin="http://127.0.0.1:$(free_port)" token="Authorization: Bearer $(cat "$T/admin.tokens")" i
+  # of the central model: its release is sealed; sessions are not silent for long
+  sed -i "/^shufflers:/,/url:/d; s/release: shuffle-bits/release: central-tree/" "$T/analyzer.yaml"
+  sed -i "s|^database:.*|&\&options=-c%20idle_session_timeout%3D3s|; s/^state:/tokens: ${T//\//\\/}\/clients.hashes\n&/" "$T/analyzer.yaml"
+  sed -i "1i admin-listen: ${admin#http://}\nadmin-tokens: $T/admin.hashes" "$T/analyzer.yaml"
+  for i in 1 2 3; do echo "trust: joint" >>"$T/$i.yaml"; done
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5
+  [ "$status" -eq 0 ]
+  round 2 1
+  [ "$status" -eq 0 ]
+  version 2
+  faro 0 campaign finish --url "$admin" --token "$T/admin.tokens"
+  faro 0 campaign archive --url "$admin" --token "$T/admin.tokens"
+  for i in 1 2; do
+    sleep 5 # each answer is read anew: the last one would be given out again
+    answers '"archived"' "$analyzer_url" "/v1/ledger?from=$i"
+    answers '"state":"archived"' "$admin" /v1/status.json "$token"
+    tests/support/postgres kill "$server" # all sessions end
+    tests/support/postgres start "$server"
+    answers '"archived"' "$analyzer_url" "/v1/ledger?from=1$i"
+    answers '"state":"archived"' "$admin" /v1/status.json "$token"
+    answers " 200 " "$analyzer_url" /healthz
+    stop analyzer
+    role_named analyzer analyzer "$T/analyzer.yaml"
+    answers '"version":2' "$analyzer_url" /v1/policy
+  done
+  faro 0 ledger verify --url "$analyzer_url" --key "$T/analyzer.sign.public"
+  stop analyzer
+}
+
+@test "postgres: a URL is not told to everybody, and its password to nobody" {
+  campaign
+  sed -i '/^database:/d' "$T/analyzer.yaml"
+  echo "state: $T/analyzer.keys" >>"$T/analyzer.yaml"
+  local wrong
+  for wrong in '100%secret@there/faro' 'sec/secret@there/faro' 'se@secret@there/faro' 'secret@[::1/faro'; do
+    sed "\$a database: 'postgresql://faro:$wrong'" "$T/analyzer.yaml" >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    not has "$output$stderr" sec
+    faro 3 analyzer --config "$T/wrong.yaml"
+    has "$stderr" "the URL of the database cannot be read: in a password, % is written %25"
+    not has "$output$stderr" sec
+    faro 3 ledger explain --database "postgresql://faro:$wrong"
+    not has "$output$stderr" sec
+  done
+  # one that nobody answers: the analyzer waits
+  echo "database: 'postgresql://someone:secret@127.0.0.1:$(free_port)/faro'" >>"$T/analyzer.yaml"
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  logged analyzer '"event":"not-taken-over"'
+  answers "database-lost: the database cannot be used; see the log" "$analyzer_url" /healthz
+  not has "$(get "$analyzer_url" /healthz)" someone
+  not has "$(get "$analyzer_url" /metrics)" someone
+  not grep -q secret "$T/analyzer.log"
+  stop analyzer
+}

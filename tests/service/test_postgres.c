@@ -276,6 +276,23 @@ static void test_postgres__the_server_looks_for_lost_machines(void **state) {
   end(&w);
   close(hold);
 }
+
+/* The server answers COMMIT with success where it rolls back. */
+static void test_postgres__what_was_rolled_back_is_not_committed(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_postgres *link = NULL;
+  begin(&w, "shuffle-gaussian", 2, 2, 2);
+  assert_ok(faro_postgres_open(&link, w.url, "SELECT 1", error));
+  assert_ok(faro_postgres_run(link, "BEGIN", error));
+  assert_int_equal(faro_postgres_run(link, "SELECT 1 / 0", NULL), FARO_SYSTEM);
+  assert_int_equal(faro_postgres_commit(link, NULL), FARO_SYSTEM);
+  assert_ok(faro_postgres_run(link, "BEGIN; SELECT 1", error));
+  assert_ok(faro_postgres_commit(link, error));
+  faro_postgres_close(link);
+  end(&w);
+}
 #endif
 
 /* Totals of groups add up to those of the reports. */
@@ -641,6 +658,7 @@ int main(void) {
       cmocka_unit_test(test_postgres__keys_are_published_again_after_a_new_connection),
 #ifdef FARO_LIBPQ
       cmocka_unit_test(test_postgres__the_server_looks_for_lost_machines),
+      cmocka_unit_test(test_postgres__what_was_rolled_back_is_not_committed),
 #endif
       cmocka_unit_test(test_postgres__adds_up_counts),
       cmocka_unit_test(test_postgres__nothing_readable_of_a_released_batch_remains),

@@ -418,7 +418,7 @@ static void survive(play *p, fault kind, bool lost) {
   assert_int_equal(pthread_create(&p->poster, NULL, post_all, p), 0);
   unsigned moment = 0;
   for (; posting(p) || moment < 2; moment++) {
-    faro_sleep(0.04 * (1 + randombytes_uniform(15)));
+    faro_sleep(0.04 * (1 + randombytes_uniform(15)) * (1 + moment / 50)); /* a slow machine gets there, too */
     harm(p, kind, lost, moment);
     supervise(p);
   }

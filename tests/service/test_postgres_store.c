@@ -195,6 +195,51 @@ static void test_postgres_store__each_transaction_compares_the_token(void **stat
   end(&w);
 }
 
+/* A token is random: a replica that has not heard of the last one does not draw it again. */
+static void test_postgres_store__tokens_do_not_follow_each_other(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  server_query(w.server, SCHEMA, "CREATE TABLE was AS SELECT token FROM meta");
+  faro_store_close(store);
+  server_query(w.server, SCHEMA, "UPDATE meta SET token = 0"); /* the replica */
+  const double until = faro_clock() + 120;                     /* the session ends in a moment */
+  for (store = NULL; !store && faro_clock() < until; faro_sleep(0.05))
+    if (faro_store_open(&store, w.url, FARO_READ_WRITE, NULL) != FARO_OK) store = NULL;
+  assert_non_null(store);
+  server_query(w.server, SCHEMA,
+               "DO \\$\\$ BEGIN ASSERT (SELECT bool_and(m.token > 1000 AND m.token <> was.token)"
+               " FROM meta m, was); END \\$\\$");
+  faro_store_close(store);
+  end(&w);
+}
+
+/* The server ends a transaction in which nothing happens for a minute, or for as long as the URL
+ * says. */
+static void test_postgres_store__the_url_says_how_long_a_transaction_may_rest(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  const faro_debit debit = {.charged = 1, .allowed = 9, .when = "then"};
+  begin(&w, "shuffle-bits");
+  strcat(w.url, "%20-c%20idle_in_transaction_session_timeout%3D1s");
+  faro_store *store = open_store(&w);
+  assert_ok(receive(store, 0, error));
+  assert_ok(faro_store_debit(store, &debit, error));
+  faro_sleep(4);
+  const faro_blob some = {.bytes = (unsigned char *)"some", .length = 4};
+  const faro_store_state nothing = {.release = some, .policy = some};
+  const faro_store_step step = {.state = &nothing, .head = &some};
+  assert_int_not_equal(faro_store_commit(store, &step, NULL), FARO_OK);
+  faro_store_rollback(store);
+  assert_ok(apply(store, 0, error)); /* in a new session */
+  assert_int_equal(debits(&w), 1);
+  faro_store_close(store);
+  end(&w);
+}
+
 /* A server that was killed: the store connects again by itself, and goes on. */
 static void test_postgres_store__connects_again(void **state) {
   (void)state;
@@ -337,6 +382,8 @@ int main(void) {
       cmocka_unit_test(test_postgres_store__one_writes_and_others_read),
       cmocka_unit_test(test_postgres_store__one_that_was_replaced_changes_nothing),
       cmocka_unit_test(test_postgres_store__each_transaction_compares_the_token),
+      cmocka_unit_test(test_postgres_store__tokens_do_not_follow_each_other),
+      cmocka_unit_test(test_postgres_store__the_url_says_how_long_a_transaction_may_rest),
       cmocka_unit_test(test_postgres_store__connects_again),
       cmocka_unit_test(test_postgres_store__bodies_wait_for_the_keepers_of_their_batch),
       cmocka_unit_test(test_postgres_store__nothing_readable_of_an_applied_batch_remains),

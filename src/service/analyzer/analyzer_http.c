@@ -13,9 +13,10 @@
 #include "service/role/log.h"
 #include "wire/bytes.h"
 
-static const double WAIT = 30;   /* seconds that a request for a policy waits */
-enum { PAUSE = 30 };             /* seconds after which to come back to a campaign that is paused */
-static const double KEPT = 0.25; /* seconds that a status is given out again */
+static const double WAIT = 30;    /* seconds that a request for a policy waits */
+enum { PAUSE = 30 };              /* seconds after which to come back to a campaign that is paused */
+static const double KEPT = 0.25;  /* seconds that a status is given out again */
+static const double PATIENCE = 2; /* seconds that a request waits for another one that reads a server */
 
 /* Documents are signed, so anybody may keep and pass on copies (docs/protocol.md). */
 static const char LONG_LIVED[] = "public, max-age=3600";
@@ -214,6 +215,22 @@ static void reply_kept(faro_http_request *request, const analyzer_kept *kept, co
   else faro_http_refuse(request, 503, "the state cannot be read now");
 }
 
+/* Over a network, the one that reads now may wait for long: others must not all wait for it. False:
+ * the request was answered. */
+static bool lock_reader(faro_analyzer *a, faro_http_request *request) {
+  static const char busy[] = "{\"error\": \"the database is slow to answer\"}";
+  const faro_http_answer later = {.status = 503,
+                                  .type = "application/json",
+                                  .bytes = busy,
+                                  .length = sizeof busy - 1,
+                                  .retry_after = (unsigned)PATIENCE};
+  const struct timespec until = faro_clock_after(PATIENCE);
+  if (*a->settings->server == '\0') return pthread_mutex_lock(&a->reader.mutex) == 0;
+  if (pthread_mutex_clocklock(&a->reader.mutex, CLOCK_MONOTONIC, &until) == 0) return true;
+  faro_http_reply(request, &later);
+  return false;
+}
+
 static void handle_ledger(void *context, faro_http_request *request) {
   faro_analyzer *a = context;
   faro_error error = {0};
@@ -227,7 +244,7 @@ static void handle_ledger(void *context, faro_http_request *request) {
   const analyzer_kept wanted = {
       .version = a->served.status.version, .life = a->served.life, .from = from, .until = INFINITY};
   pthread_mutex_unlock(&a->served.mutex);
-  pthread_mutex_lock(&a->reader.mutex);
+  if (!lock_reader(a, request)) return;
   analyzer_kept *kept = &a->reader.ledger;
   faro_status status = FARO_OK;
   if (!is_kept(kept, &wanted, 0)) {
@@ -309,7 +326,7 @@ static void handle_status(void *context, faro_http_request *request) {
   const analyzer_kept wanted = {
       .version = now.version, .life = a->served.life, .healthy = healthy, .until = clock + KEPT};
   pthread_mutex_unlock(&a->served.mutex);
-  pthread_mutex_lock(&a->reader.mutex);
+  if (!lock_reader(a, request)) return;
   analyzer_kept *kept = &a->reader.status;
   faro_status status = FARO_OK;
   if (!is_kept(kept, &wanted, clock)) {
@@ -354,9 +371,10 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
            seen, a->epoch);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
-  faro_health_set(&a->health, FARO_ILL_DATABASE_LOG,
-                  needs_purge ? "another process reads the database, so applied reports stay in its log"
-                              : "");
+  const char *left = *a->settings->server
+                         ? "keys of batches cannot be published, or wiped once they are applied; see the log"
+                         : "another process reads the database, so applied reports stay in its log";
+  faro_health_set(&a->health, FARO_ILL_DATABASE_LOG, needs_purge ? left : "");
   faro_health_set(&a->health, FARO_ILL_FENCED,
                   seen > a->epoch ? replaced
                   : fenced && a->epoch > 0

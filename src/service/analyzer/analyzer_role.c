@@ -192,7 +192,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
         faro_store_open(&worker->store, database, is_archived(a) ? FARO_READ_ONLY : FARO_READ_WRITE, error);
   if (status == FARO_OK) status = set_campaign(a, error);
   if (status == FARO_OK) status = faro_store_move(worker->store, &a->move, error);
-  if (status == FARO_OK && !is_archived(a))
+  if (status == FARO_OK)
     status = faro_store_keep_keys(worker->store, a->settings->database, &a->campaign, error);
   if (status == FARO_OK) status = open_plans(a, error);
   if (status == FARO_OK)

@@ -32,6 +32,9 @@ void faro_analyzer_reload(faro_analyzer *analyzer);
 /* What it serves to clients and shufflers, and what to operators. */
 const faro_http_service *faro_analyzer_service(const faro_analyzer *analyzer);
 const faro_http_service *faro_analyzer_admin(const faro_analyzer *analyzer);
+/* Keeps the connections to a database server alive if no worker does: the campaign is archived.
+ * Not beside a change of its life. */
+void faro_analyzer_tend(faro_analyzer *analyzer);
 /* Whether another analyzer has taken over its database in a server: then the process must end. */
 bool faro_analyzer_must_end(const faro_analyzer *analyzer);
 /* What it says about itself to operators. */

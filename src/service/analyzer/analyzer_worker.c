@@ -63,7 +63,7 @@ static void set_stalled(faro_analyzer *a, bool stalled, const char *event, const
   char text[FARO_ILL_TEXT] = "";
   if (stalled)
     snprintf(text, sizeof text, "a batch cannot be kept or applied: %.300s",
-             *error->message ? error->message : event);
+             *error->message ? faro_health_words(error) : event);
   pthread_mutex_lock(&a->served.mutex);
   memcpy(a->served.stalled, text, sizeof text);
   pthread_mutex_unlock(&a->served.mutex);
@@ -225,6 +225,10 @@ static void tend_store(faro_analyzer *a) {
   if (status != FARO_OK) faro_log_error("cannot-look", &error);
 }
 
+void faro_analyzer_tend(faro_analyzer *a) {
+  if (!a->worker.started) tend_store(a);
+}
+
 /* The standby. */
 
 /* Another analyzer has taken over: this one remembers it. */
@@ -302,8 +306,10 @@ static bool apply_all(faro_analyzer *a) {
   while (applied && is_open(a) && !a->worker.away) {
     faro_error error = {0};
     const double start = faro_clock();
+    const uint64_t before = faro_applier_snapshot(a->worker.applier).batches;
     faro_status status = faro_applier_step(a->worker.applier, &applied, &error);
-    if (status == FARO_OK && applied) {
+    /* also one whose commit seemed to fail, and was found when the state was read again */
+    if (faro_applier_snapshot(a->worker.applier).batches > before) {
       keep_number(a);
       purged = purge_log(a, faro_store_purge);
       tell_applied(a, faro_clock() - start);

@@ -52,9 +52,14 @@ enum { VERSION = 1 };
 static const int64_t FOUND = 0x6661726f00000001, HOLD = 0x6661726f00000002;
 
 /* A session that is silent for this long is of an analyzer that hangs: it is heard of every two
- * seconds. Within a transaction it may be learning. */
-static const char SESSION[] = FARO_POSTGRES_SILENCE "SET search_path = " NAME ";"
-                                                    "SET idle_in_transaction_session_timeout = '60s'";
+ * seconds. Within a transaction it may be learning, for a minute unless the server or the URL says
+ * something else. One that only reads, a standby's, must not keep what it has locked for as long as
+ * the analyzer waits for it (SESSION of postgres.c). */
+#define COMMON FARO_POSTGRES_SILENCE "SET search_path = " NAME ";"
+static const char READING[] = COMMON "SET idle_in_transaction_session_timeout = '10s'";
+static const char WRITING[] =
+    COMMON "SELECT set_config(name, CASE reset_val WHEN '0' THEN '60s' ELSE reset_val END, false)"
+           " FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'";
 
 struct store_postgres {
   faro_postgres *link;
@@ -177,8 +182,11 @@ static faro_status ready(faro_store *s, faro_error *error) {
   if (status != FARO_OK) return status;
   status = p->holds ? check_token(p, TOKEN, &why)
                     : one_number(p->link, "SELECT version FROM meta", &version, &why);
-  if (status == FARO_OK && p->keys && p->published == 0) status = tend_keys(p, &why);
   note_lost(p, status, &why);
+  if (status == FARO_OK && p->keys && p->published == 0) {
+    status = tend_keys(p, &why);
+    p->unwiped = status != FARO_OK; /* another reason than a lost database */
+  }
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
 }
 
@@ -465,14 +473,18 @@ static faro_status found_once(struct store_postgres *p, faro_error *error) {
   return status;
 }
 
-/* Takes the lock, and draws a token: from now on nobody else writes. */
+/* Takes the lock, and draws a token: from now on nobody else writes. It is random: a replica that
+ * had not heard of the last one must not give it out again. */
 static faro_status hold(struct store_postgres *p, faro_error *error) {
   bool got = false;
+  int64_t token = 0;
+  randombytes_buf(&token, sizeof token);
+  p->token = token & INT64_MAX;
   faro_status status = try_lock(p, &got, error);
   if (status == FARO_OK && !got) return faro_fail(error, FARO_OLD, "another analyzer holds this database");
   if (status == FARO_OK) status = faro_postgres_run(p->link, "BEGIN", error);
   if (status == FARO_OK)
-    status = one_number(p->link, "UPDATE meta SET token = token + 1 RETURNING token", &p->token, error);
+    status = faro_postgres_do(p->link, error, "UPDATE meta SET token = $1", "i", p->token);
   if (status == FARO_OK) status = faro_postgres_commit(p->link, error);
   faro_postgres_rollback(p->link);
   p->holds = status == FARO_OK;
@@ -543,7 +555,7 @@ faro_status faro_store_postgres_open(faro_store *s, const char *url, faro_access
   for (size_t i = 0; i < STATEMENTS; i++)
     made = (p->sql[i] = number_parameters(faro_store_sql[i])) != NULL && made;
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
-  faro_status status = faro_postgres_open(&p->link, url, SESSION, error);
+  faro_status status = faro_postgres_open(&p->link, url, mode == FARO_READ_WRITE ? WRITING : READING, error);
   if (status == FARO_OK) status = mode == FARO_READ_WRITE ? found_once(p, error) : check_there(p, error);
   if (status == FARO_OK) status = check_version(p, error);
   return status == FARO_OK && mode == FARO_READ_WRITE ? hold(p, error) : status;

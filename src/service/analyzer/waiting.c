@@ -102,7 +102,7 @@ faro_status faro_waiting_look(faro_waiting *w, bool *due, faro_error *error) {
   char text[FARO_ILL_TEXT] = "";
   *due = false;
   const faro_status status = look(w, due, &why);
-  if (status != FARO_OK) snprintf(text, sizeof text, "%.300s", why.message);
+  if (status != FARO_OK) snprintf(text, sizeof text, "%.300s", faro_health_words(&why));
   faro_health_set(&w->health, FARO_ILL_DATABASE, text);
   faro_health_set(&w->health, FARO_ILL_NO_COPY,
                   w->known ? ""

@@ -191,7 +191,10 @@ static void tend_standby(host_place *place) {
 /* The health says why not, if it cannot look. */
 static void tend_waiting(host_place *place) {
   faro_error error = {0};
-  if (place->analyzer) return;
+  if (place->analyzer) {
+    faro_analyzer_tend(place->analyzer);
+    return;
+  }
   if (follow(place, &error) != FARO_OK) faro_log_error("not-taken-over", &error);
   if (place->analyzer) faro_log(FARO_LOG_WARNING, "taken-over", NULL);
 }

@@ -33,6 +33,11 @@ void faro_health_init(faro_health *h, faro_metrics *metrics) {
 
 void faro_health_clear(faro_health *h) { pthread_mutex_destroy(&h->mutex); }
 
+const char *faro_health_words(const faro_error *error) {
+  const bool server = strncmp(error->message, "PostgreSQL:", 11) == 0;
+  return server ? "the database cannot be used; see the log" : error->message;
+}
+
 void faro_health_set(faro_health *h, faro_ill ill, const char *text) {
   const char *now = text ? text : "";
   pthread_mutex_lock(&h->mutex);

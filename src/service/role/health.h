@@ -54,6 +54,9 @@ void faro_health_clear(faro_health *health);
 
 /* A reason, in a sentence; NULL or "": it is gone. */
 void faro_health_set(faro_health *health, faro_ill ill, const char *text);
+/* What everybody may hear of a failure. The words of a database server name hosts and users: they
+ * are for the log. */
+const char *faro_health_words(const faro_error *error);
 
 const char *faro_ill_label(faro_ill ill);
 /* Copies the text of a reason; false if it is none now. */

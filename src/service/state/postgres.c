@@ -177,9 +177,32 @@ faro_status faro_postgres_ready(faro_postgres *p, bool *fresh, faro_error *error
   return status;
 }
 
+/* An @, /, : or % of a password may end up as another part of the URL, which messages of libpq
+ * name: such a URL is refused, in our words. */
+static bool is_misread(const PQconninfoOption *option) {
+  static const char *const parts[] = {"host", "port", "dbname"};
+  for (size_t i = 0; option->val && i < sizeof parts / sizeof *parts; i++)
+    if (strcmp(option->keyword, parts[i]) == 0)
+      return strchr(option->val, '@') || (i == 1 && strspn(option->val, "0123456789,") < strlen(option->val));
+  return false;
+}
+
+static faro_status check_url(const char *url, faro_error *error) {
+  PQconninfoOption *options = PQconninfoParse(url, NULL);
+  bool read = options != NULL;
+  for (const PQconninfoOption *o = options; read && o->keyword; o++) read = !is_misread(o);
+  PQconninfoFree(options);
+  return read
+             ? FARO_OK
+             : faro_fail(error, FARO_INVALID,
+                         "the URL of the database cannot be read: in a password, %% is written %%25, @ %%40, "
+                         "/ %%2F and : %%3A");
+}
+
 faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const char *set_up,
                                faro_error *error) {
   bool fresh = false;
+  if (check_url(url, error) != FARO_OK) return FARO_INVALID;
   faro_postgres *p = calloc(1, sizeof *p);
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
   p->url = strdup(url);
@@ -205,10 +228,17 @@ void faro_postgres_close(faro_postgres *p) {
 /* Transactions. */
 
 faro_status faro_postgres_commit(faro_postgres *p, faro_error *error) {
+  PGresult *answer = NULL;
   p->warned = false;
-  const faro_status status = faro_postgres_run(p, "COMMIT", error);
-  if (status != FARO_OK || !p->warned) return status;
-  return faro_fail(error, FARO_SYSTEM, "PostgreSQL did not wait for its replicas");
+  p->collided = false;
+  if (!p->connection) return faro_fail(error, FARO_SYSTEM, "PostgreSQL is not connected");
+  const faro_status status = check(p, PQsendQuery(p->connection, "COMMIT"), &answer, error);
+  const bool committed = status == FARO_OK && strcmp(PQcmdStatus(answer), "COMMIT") == 0;
+  PQclear(answer);
+  if (status != FARO_OK || (committed && !p->warned)) return status;
+  return faro_fail(error, FARO_SYSTEM,
+                   committed ? "PostgreSQL did not wait for its replicas"
+                             : "PostgreSQL has rolled back what was to be committed");
 }
 
 void faro_postgres_rollback(faro_postgres *p) {

@@ -12,7 +12,9 @@
 
 typedef struct faro_postgres faro_postgres;
 
-/* `url` is postgresql://...; `set_up` is SQL that each new connection runs first. Connects. */
+/* `url` is postgresql://...; `set_up` is SQL that each new connection runs first. Connects.
+ * FARO_INVALID: the URL cannot be read. A message never has a password, but one that begins with
+ * "PostgreSQL:" may have hosts and users: it is for the log, not for everybody. */
 faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const char *set_up,
                                faro_error *error) FARO_WARN_UNUSED;
 void faro_postgres_close(faro_postgres *postgres); /* NULL is allowed */
@@ -30,8 +32,9 @@ faro_status faro_postgres_ready(faro_postgres *postgres, bool *fresh, faro_error
 
 /* Runs one or more statements without parameters. */
 faro_status faro_postgres_run(faro_postgres *postgres, const char *sql, faro_error *error) FARO_WARN_UNUSED;
-/* Fails also if the server could not wait for its replicas: then whether the transaction counts is
- * not known, as when the connection is lost in this moment. */
+/* Fails also if a statement of the transaction had failed, so that the server rolls it back, and if
+ * the server could not wait for its replicas: then whether the transaction counts is not known, as
+ * when the connection is lost in this moment. */
 faro_status faro_postgres_commit(faro_postgres *postgres, faro_error *error) FARO_WARN_UNUSED;
 void faro_postgres_rollback(faro_postgres *postgres); /* if a transaction is open */
 /* Whether the last failure may go away if the transaction is run again at once. */
