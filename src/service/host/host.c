@@ -203,9 +203,12 @@ int faro_host_pause(const faro_host *host) {
   return !is_many(host) && (host->place[0]->standby || host->place[0]->waiting) ? 1000 : 5000;
 }
 
-bool faro_host_must_end(const faro_host *host) {
-  const host_place *place = is_many(host) ? NULL : host->place[0];
-  return place && place->analyzer && faro_analyzer_must_end(place->analyzer);
+bool faro_host_must_end(faro_host *host) {
+  if (is_many(host)) return false;
+  pthread_mutex_lock(&host->mutex);
+  const faro_analyzer *analyzer = host->place[0]->analyzer;
+  pthread_mutex_unlock(&host->mutex);
+  return analyzer && faro_analyzer_must_end(analyzer);
 }
 
 /* A change may take a minute, and the main loop has other things to do: the next look is soon. */

@@ -37,7 +37,7 @@ void faro_host_tend(faro_host *host);
 int faro_host_pause(const faro_host *host);
 /* Whether the process must end: another analyzer has taken over its database in a server. Started
  * again, it is a standby. */
-bool faro_host_must_end(const faro_host *host);
+bool faro_host_must_end(faro_host *host);
 /* Answers requests that are under way, and ends. NULL is allowed. */
 void faro_host_stop(faro_host *host);
 
