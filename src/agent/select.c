@@ -32,7 +32,7 @@ struct faro_selector {
   bool follows; /* square, few and what follows are of policy_version and arms_version */
   double *square;
   faro_arms few;      /* the contenders: all arms in place, or copies in `columns` */
-  size_t *index;      /* of each contender */
+  size_t *index;      /* a contender's place among all arms */
   double *few_square; /* all arms: square */
   uint64_t since;     /* steps since all arms were scored */
   double margin;      /* arms whose score is less than the best by more than this are left out */

@@ -79,7 +79,7 @@ void faro_linear_draw_parameter(faro_env *env);
 void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
 double faro_linear_reward(faro_env *env, double mean); /* drawn about the mean */
 bool faro_linear_counts(const faro_env *env);          /* whether rewards are low or 1 */
-/* How many of so many rewards are 1, from the words that would draw them one by one. */
+/* The number of rewards that are 1, from the words that would draw them one by one. */
 uint64_t faro_linear_count(faro_env *env, double mean, uint64_t times);
 void faro_linear_settle(faro_env *env); /* arms have changed: new version, means, best */
 
