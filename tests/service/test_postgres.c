@@ -265,7 +265,7 @@ static void test_postgres__the_server_looks_for_lost_machines(void **state) {
   begin(&w, "shuffle-gaussian", 2, 2, 2);
   assert_int_equal(unsetenv("PGPORT"), 0);
   assert_int_equal(unsetenv("FARO_POSTGRES_LISTEN"), 0);
-  assert_ok(faro_postgres_open(&link, url, "SELECT 1", error));
+  assert_ok(faro_postgres_open(&link, url, "SELECT 1", NULL, error));
   for (size_t i = 0; i < 4; i++) {
     PGresult *rows = NULL;
     assert_ok(faro_postgres_ask(link, &rows, error, "SELECT current_setting($1)", "t", settings[i][0]));
@@ -284,12 +284,35 @@ static void test_postgres__what_was_rolled_back_is_not_committed(void **state) {
   world w;
   faro_postgres *link = NULL;
   begin(&w, "shuffle-gaussian", 2, 2, 2);
-  assert_ok(faro_postgres_open(&link, w.url, "SELECT 1", error));
+  assert_ok(faro_postgres_open(&link, w.url, "SELECT 1", NULL, error));
   assert_ok(faro_postgres_run(link, "BEGIN", error));
   assert_int_equal(faro_postgres_run(link, "SELECT 1 / 0", NULL), FARO_SYSTEM);
   assert_int_equal(faro_postgres_commit(link, NULL), FARO_SYSTEM);
   assert_ok(faro_postgres_run(link, "BEGIN; SELECT 1", error));
   assert_ok(faro_postgres_commit(link, error));
+  faro_postgres_close(link);
+  end(&w);
+}
+
+static bool now_stopping;
+static bool is_stopping(void) { return now_stopping; }
+
+/* A standby that shall end does not wait for a server that hangs; without that, the answer comes
+ * after ten seconds, and is good. */
+static void test_postgres__who_stops_waits_for_no_answer(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_postgres *link = NULL;
+  bool fresh = false;
+  begin(&w, "shuffle-gaussian", 2, 2, 2);
+  assert_ok(faro_postgres_open(&link, w.url, "SELECT 1", is_stopping, error));
+  now_stopping = true;
+  assert_int_equal(faro_postgres_run(link, "SELECT pg_sleep(10)", NULL), FARO_SYSTEM);
+  now_stopping = false;
+  assert_ok(faro_postgres_ready(link, &fresh, error));
+  assert_true(fresh);
+  assert_ok(faro_postgres_run(link, "SELECT 1", error));
   faro_postgres_close(link);
   end(&w);
 }
@@ -659,6 +682,7 @@ int main(void) {
 #ifdef FARO_LIBPQ
       cmocka_unit_test(test_postgres__the_server_looks_for_lost_machines),
       cmocka_unit_test(test_postgres__what_was_rolled_back_is_not_committed),
+      cmocka_unit_test(test_postgres__who_stops_waits_for_no_answer),
 #endif
       cmocka_unit_test(test_postgres__adds_up_counts),
       cmocka_unit_test(test_postgres__nothing_readable_of_a_released_batch_remains),

@@ -18,6 +18,7 @@
 #include "service/analyzer/applier.h"
 #include "service/analyzer/store_inner.h"
 #include "service/role/log.h"
+#include "service/role/process.h"
 #include "service/state/keepers.h"
 
 static const char SCHEMA[] =
@@ -509,7 +510,7 @@ static faro_status check_there(struct store_postgres *p, faro_error *error) {
 faro_status faro_store_postgres_there(const char *url, bool *there, faro_error *error) {
   faro_postgres *link = NULL;
   int64_t count = 0;
-  faro_status status = faro_postgres_open(&link, url, "SELECT 1", error);
+  faro_status status = faro_postgres_open(&link, url, "SELECT 1", faro_process_ending, error);
   if (status == FARO_OK) status = one_number(link, SCHEMAS, &count, error);
   *there = count > 0;
   faro_postgres_close(link);
@@ -555,8 +556,10 @@ faro_status faro_store_postgres_open(faro_store *s, const char *url, faro_access
   for (size_t i = 0; i < STATEMENTS; i++)
     made = (p->sql[i] = number_parameters(faro_store_sql[i])) != NULL && made;
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
-  faro_status status = faro_postgres_open(&p->link, url, mode == FARO_READ_WRITE ? WRITING : READING, error);
-  if (status == FARO_OK) status = mode == FARO_READ_WRITE ? found_once(p, error) : check_there(p, error);
+  const bool writes = mode == FARO_READ_WRITE;
+  faro_status status = faro_postgres_open(&p->link, url, writes ? WRITING : READING,
+                                          writes ? NULL : faro_process_ending, error);
+  if (status == FARO_OK) status = writes ? found_once(p, error) : check_there(p, error);
   if (status == FARO_OK) status = check_version(p, error);
-  return status == FARO_OK && mode == FARO_READ_WRITE ? hold(p, error) : status;
+  return status == FARO_OK && writes ? hold(p, error) : status;
 }

@@ -24,6 +24,7 @@ static const double PATIENCE = 30; /* seconds that an answer may take */
 struct faro_postgres {
   PGconn *connection;
   char *url, *set_up;
+  bool (*stopping)(void);
   bool warned;   /* the server has warned since this was cleared */
   bool collided; /* the last failure was a deadlock or the like */
 };
@@ -79,7 +80,7 @@ static bool await(faro_postgres *p) {
   const double until = faro_clock() + PATIENCE;
   while (PQisBusy(p->connection)) {
     struct pollfd socket = {.fd = PQsocket(p->connection), .events = POLLIN};
-    if (socket.fd < 0 || faro_clock() > until) return false;
+    if (socket.fd < 0 || faro_clock() > until || (p->stopping && p->stopping())) return false;
     if (poll(&socket, 1, 200) > 0 && !PQconsumeInput(p->connection)) return false;
   }
   return true;
@@ -200,13 +201,14 @@ static faro_status check_url(const char *url, faro_error *error) {
 }
 
 faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const char *set_up,
-                               faro_error *error) {
+                               bool (*stopping)(void), faro_error *error) {
   bool fresh = false;
   if (check_url(url, error) != FARO_OK) return FARO_INVALID;
   faro_postgres *p = calloc(1, sizeof *p);
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
   p->url = strdup(url);
   p->set_up = strdup(set_up);
+  p->stopping = stopping;
   const faro_status status = p->url && p->set_up
                                  ? faro_postgres_ready(p, &fresh, error)
                                  : faro_fail(error, FARO_MEMORY, "cannot allocate a connection");

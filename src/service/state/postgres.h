@@ -12,11 +12,12 @@
 
 typedef struct faro_postgres faro_postgres;
 
-/* `url` is postgresql://...; `set_up` is SQL that each new connection runs first. Connects.
+/* `url` is postgresql://...; `set_up` is SQL that each new connection runs first. Connects. Where
+ * `stopping` is true, answers are no longer waited for; NULL: they always are, for those who write.
  * FARO_INVALID: the URL cannot be read. A message never has a password, but one that begins with
  * "PostgreSQL:" may have hosts and users: it is for the log, not for everybody. */
 faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const char *set_up,
-                               faro_error *error) FARO_WARN_UNUSED;
+                               bool (*stopping)(void), faro_error *error) FARO_WARN_UNUSED;
 void faro_postgres_close(faro_postgres *postgres); /* NULL is allowed */
 
 /* SQL for `set_up`: the server ends a session that is silent for 15 seconds, unless the server or
