@@ -43,6 +43,9 @@ typedef struct faro_error {
  * that is already recorded stays: the place nearest to the fault knows most. */
 FARO_API faro_status faro_fail(faro_error *error, faro_status status, const char *format, ...)
     FARO_PRINTF(3, 4);
+#ifdef __clang_analyzer__ /* it does not see that the status comes back */
+#define faro_fail(error, status, ...) ((void)faro_fail(error, status, __VA_ARGS__), (status))
+#endif
 
 /* Version of the library, and the commit and compiler it was built from. */
 FARO_API const char *faro_version(void);

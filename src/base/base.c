@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-faro_status faro_fail(faro_error *error, faro_status status, const char *format, ...) {
+faro_status(faro_fail)(faro_error *error, faro_status status, const char *format, ...) {
   if (!error || error->status != FARO_OK) return status;
   error->status = status;
   va_list args;

@@ -1,6 +1,5 @@
 /* health: faro health URL...: whether roles are well, for people and for the health checks of
  * containers. */
-#define _DEFAULT_SOURCE
 #include <string.h>
 
 #include "cli/cli.h"

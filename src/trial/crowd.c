@@ -228,9 +228,9 @@ static faro_status play(worker *w, double *reward, faro_tally *tally, faro_error
 static faro_status play_plan(worker *w, double *reward, faro_tally *tally, faro_error *error) {
   const faro_plan_document *plan = w->plan;
   faro_env *world = w->crowd->world;
-  size_t arm[FARO_PLAN_ARMS_MAX];
-  uint64_t pulls[FARO_PLAN_ARMS_MAX];
-  double average[FARO_PLAN_ARMS_MAX];
+  size_t arm[FARO_PLAN_ARMS_MAX] = {0};
+  uint64_t pulls[FARO_PLAN_ARMS_MAX] = {0};
+  double average[FARO_PLAN_ARMS_MAX] = {0};
   double regret = 0, sum = 0, rounds = 0;
   faro_status status = FARO_OK;
   for (size_t i = 0; i < plan->arms; i++) arm[i] = (size_t)plan->play[i].arm, pulls[i] = plan->play[i].pulls;

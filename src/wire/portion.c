@@ -144,7 +144,7 @@ static bool unseal(const faro_sign_key *joiner, unsigned char *box, size_t lengt
 faro_status faro_portion_read(const faro_campaign *campaign, uint32_t shuffler, const faro_sign_key *joiner,
                               const faro_collector_key *keys, size_t collectors, unsigned char *bytes,
                               size_t length, faro_portion *portion, faro_error *error) {
-  faro_portion read;
+  faro_portion read = {0};
   if (length < FARO_PORTION_HEAD)
     return faro_fail(error, FARO_INVALID, "a portion must have %d bytes at least (got %zu)",
                      FARO_PORTION_HEAD, length);
@@ -185,7 +185,7 @@ faro_status faro_portion_notice_read(const faro_campaign *campaign, uint32_t shu
                                      const faro_collector_key *keys, size_t collectors, const char *text,
                                      size_t length, faro_error *error) {
   unsigned char bytes[FARO_PORTION_HEAD + FARO_SIGNATURE_BYTES], part[FARO_PORTION_HEAD];
-  faro_portion portion;
+  faro_portion portion = {0};
   if (!faro_hex_read(text, length, bytes, sizeof bytes))
     return faro_fail(error, FARO_INVALID, "the notice of a portion must be %d hexadecimal digits",
                      FARO_PORTION_DIGITS);

@@ -32,7 +32,9 @@ size_t faro_split_body(const faro_campaign *campaign) { return faro_split_packed
 
 /* Numbers modulo 2^width. */
 
-static uint64_t cut(uint64_t number, unsigned width) { return number & (UINT64_MAX >> (64 - width)); }
+static uint64_t cut(uint64_t number, unsigned width) {
+  return width > 0 ? number & (UINT64_MAX >> (64 - width)) : 0;
+}
 
 enum { WORDS = 64 }; /* numbers that are drawn at once */
 

@@ -280,7 +280,7 @@ faro_status faro_ledger_explain_rows(json_t *json, uint64_t *reports, faro_text 
   size_t i = 0;
   json_t *row = NULL;
   json_array_foreach(rows, i, row) {
-    faro_debit debit;
+    faro_debit debit = {0};
     const faro_status status = faro_debit_read(row, &debit, error);
     if (status != FARO_OK) return status;
     char share[48];

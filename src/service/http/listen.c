@@ -89,7 +89,7 @@ static faro_status make_tls(faro_listen *listen, const faro_http_settings *s, fa
   faro_error inner = {0};
   if (faro_tls_create(&listen->tls, listen->certificate, listen->private_key, &inner) == FARO_OK)
     return FARO_OK;
-  return faro_fail(error, FARO_INVALID,
+  return faro_fail(error, FARO_INVALID, /* NOLINT(clang-analyzer-unix.Malloc): `listen` holds the texts */
                    "certificate %s and private-key %s cannot be used together: both must be PEM, and the key "
                    "must be that of the first certificate (%.100s)",
                    faro_path_end(s->certificate), faro_path_end(s->private_key), inner.message);

@@ -49,7 +49,7 @@ faro_status faro_standing_read(const char *text, size_t length, size_t shuffler,
   const json_t *number = read ? json_array_get(next, shuffler) : NULL;
   const bool proven =
       read && epoch > 0 && faro_hex_read(proof, strlen(proof), standing->proof, FARO_SIGNATURE_BYTES);
-  const bool good = number && json_is_integer(number) && json_integer_value(number) >= 0 && version >= 1 &&
+  const bool good = json_is_integer(number) && json_integer_value(number) >= 0 && version >= 1 &&
                     (epoch == 0 || proven) &&
                     faro_hex_read(campaign, strlen(campaign), standing->digest, FARO_DIGEST_BYTES);
   if (good) standing->epoch = (uint64_t)epoch;

@@ -82,13 +82,12 @@ static void put(faro_counts *counts, const faro_count *count) {
 }
 
 static faro_status grow(faro_counts *counts, faro_error *error) {
-  faro_counts larger = *counts;
-  const faro_status status = allocate(&larger, 2 * counts->slots, error);
+  faro_counts old = *counts;
+  const faro_status status = allocate(counts, 2 * old.slots, error);
   if (status != FARO_OK) return status;
-  for (size_t i = 0; i < counts->slots; i++)
-    if (counts->taken[i]) put(&larger, &counts->slot[i]);
-  release_memory(counts);
-  *counts = larger;
+  for (size_t i = 0; i < old.slots; i++)
+    if (old.taken[i]) put(counts, &old.slot[i]);
+  release_memory(&old);
   return FARO_OK;
 }
 

@@ -308,7 +308,7 @@ static void add_array(parameters *all, const int64_t *numbers, const unsigned ch
     unsigned char *place = out + HEAD + i * (4 + each);
     put32(place, (uint32_t)each);
     if (numbers) put64(place + 4, (uint64_t)numbers[i]);
-    else memcpy(place + 4, bytes + i * each, each);
+    else if (bytes) memcpy(place + 4, bytes + i * each, each);
   }
   add(all, numbers ? INT8_ARRAY : BYTEA_ARRAY, out, count > 0 ? length : 12);
 }

@@ -16,8 +16,8 @@ enum {
   TAG = crypto_aead_xchacha20poly1305_ietf_ABYTES,
   LABEL = 64
 };
-_Static_assert(FARO_PAIR_BYTES == crypto_box_PUBLICKEYBYTES && FARO_PAIR_BYTES == crypto_box_SECRETKEYBYTES,
-               "");
+_Static_assert(FARO_PAIR_BYTES == crypto_box_PUBLICKEYBYTES, "");
+_Static_assert(FARO_PAIR_BYTES == crypto_box_SECRETKEYBYTES, "");
 
 static void label_of(const faro_sealed_as *as, unsigned char label[LABEL]) {
   memcpy(label, as->campaign, 32);

@@ -306,7 +306,7 @@ static size_t length_of(const faro_spool *s, uint64_t count) {
 static faro_status close_batch(faro_spool *s, faro_error *error) {
   const uint64_t size = size_of(s);
   const size_t length = length_of(s, size);
-  unsigned char *payload = malloc(length);
+  unsigned char *payload = malloc(length + 1);
   if (!payload) return faro_fail(error, FARO_MEMORY, "cannot allocate a batch");
   memcpy(payload, s->ones, s->entries * 8);
   faro_status status = s->row > 0 ? gather(s, payload + s->entries * 8, error) : FARO_OK;
