@@ -155,16 +155,17 @@ static void add_noise(faro_release *r) {
 static void publish(faro_release *r) {
   const tree *t = tree_in(r);
   memset(r->sum, 0, r->contribution.length * sizeof *r->sum);
-  for (size_t l = 0; l < t->levels; l++) /* the estimates of the other levels are zero */
-    for (size_t i = 0; (r->ledger.charged >> l & 1) && i < r->contribution.length; i++)
-      r->sum[i] += t->level[l].base[i];
+  for (uint64_t left = r->ledger.charged; left > 0; left &= left - 1) {
+    const double *base = t->level[__builtin_ctzll(left)].base;
+    for (size_t i = 0; i < r->contribution.length; i++) r->sum[i] += base[i];
+  }
 }
 
 static void measure(faro_release *r) {
   const tree *t = tree_in(r);
   r->variance = 0;
-  for (size_t l = 0; l < t->levels; l++)
-    if (r->ledger.charged >> l & 1) r->variance += t->level[l].fused;
+  for (uint64_t left = r->ledger.charged; left > 0; left &= left - 1)
+    r->variance += t->level[__builtin_ctzll(left)].fused;
 }
 
 static bool state(const faro_release *r, size_t index, faro_state_vector *vector) {
