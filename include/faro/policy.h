@@ -53,7 +53,7 @@ typedef struct faro_policy {
   size_t blocks; /* w is zero outside this many blocks on its diagonal, all of one size; 0: 1 */
   double beta;
   double explore;
-  uint64_t version;             /* changes with every update, by 1 */
+  uint64_t version;             /* an update adds 1; a policy that is resumed may leap */
   const faro_policy_step *step; /* from the version before; NULL: anything may have changed */
 } faro_policy;
 

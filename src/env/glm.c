@@ -101,23 +101,25 @@ static void draw_normals(faro_env *env, bool ball, double *square) {
   }
 }
 
+/* Divides every arm by the root of its length's square and of `square`, which is lost. */
+static void scale_arms(const faro_arms *arms, double *restrict x, double *restrict square) {
+  for (size_t i = 0; i < arms->dimension; i++)
+    for (size_t a = 0; a < arms->count; a++) square[a] += x[i * arms->stride + a] * x[i * arms->stride + a];
+  for (size_t a = 0; a < arms->count; a++) square[a] = 1 / sqrt(square[a]);
+  for (size_t i = 0; i < arms->dimension; i++)
+    for (size_t a = 0; a < arms->count; a++) x[i * arms->stride + a] *= square[a];
+}
+
 /* The first d coordinates of a uniform point on the sphere of R^(d+2) are uniform in the ball of
  * R^d. So no d-th root is needed: the squares of the two extra normal variables add up to twice an
  * exponential one. Arms are columns, so that they are scaled together. */
 static void draw_arms(faro_env *env) {
-  const size_t d = env->arms.dimension;
-  const size_t stride = env->arms.stride;
-  double *restrict x = env->arms.x;
-  double *restrict square = env->mean; /* scratch until the means are computed */
+  double *square = env->mean; /* scratch until the means are computed */
   const bool ball = env->params.draw == FARO_DRAW_BALL;
   draw_normals(env, ball, square);
   if (ball) faro_lanes_log(env->arms.count, square, square);
   for (size_t a = 0; a < env->arms.count; a++) square[a] = ball ? -2 * square[a] : 0;
-  for (size_t i = 0; i < d; i++)
-    for (size_t a = 0; a < env->arms.count; a++) square[a] += x[i * stride + a] * x[i * stride + a];
-  for (size_t a = 0; a < env->arms.count; a++) square[a] = 1 / sqrt(square[a]);
-  for (size_t i = 0; i < d; i++)
-    for (size_t a = 0; a < env->arms.count; a++) x[i * stride + a] *= square[a];
+  scale_arms(&env->arms, env->arms.x, square);
 }
 
 /* e_1 .. e_d, then the same with minus. */

@@ -47,7 +47,7 @@ static void set_precision(lints *l) {
   const size_t d = l->dimension;
   for (size_t i = 0; i < faro_packed(d); i++) l->M[i] = l->R2 * l->V[i];
   for (size_t i = 0; i < d; i++) l->M[faro_diagonal(i)] += l->s2;
-  FARO_INVARIANT(faro_spd_whiten(l->spd, l->M, l->W));
+  (void)faro_ridge_whiten(l->spd, d, l->M, l->W, 0);
   for (size_t i = 0; i < d; i++)
     for (size_t j = 0; j < d; j++) {
       double sum = 0;

@@ -13,11 +13,12 @@
  *   beta^2   = R^2 (2 ln(2/failure) + min(sum ln(l_i + SN + 1), d ln(1 + n L^2 / d)))
  *   A, B, C  what rewards, noise and clipping add to the squared error, in direction i
  *   Sigma    = Q diag(A/a + B/b + C/c) Q', with weights a + b + c = 1
- *            |x'(theta_hat - theta)| <= ||w x||, w' w = Sigma
+ *   w        the policy's: |x'(theta_hat - theta)| <= s ||w x||, s^2 w' w = Sigma, s the policy's
+ *            `beta`, which is 1 unless the region is plain
  *
- * Without noise, and once all eigenvalues are at least 1, Sigma = beta^2 (G^-1 + G^-2), whose
- * inverse is (G - I + H^-1) / beta^2 with H = G + I. Where a person adds x x' to G, it gains x x'
- * and loses what H^-1 loses, so that everything follows in O(d^2).
+ * The region is plain without noise, once all eigenvalues are at least 1: Sigma = beta^2 (G^-1 +
+ * G^-2) and s = beta. The inverse of G^-1 + G^-2 is G - I + H^-1 with H = G + I. Where a person
+ * adds x x' to G, it gains x x' and loses what H^-1 loses, so that everything follows in O(d^2).
  *
  * Under `paper` and `figure` the region is published: Chowdhury & Zhou 2022, Alg. 1 and Lemma A.2
  * (Abbasi-Yadkori et al. 2011 without privacy):
@@ -43,7 +44,7 @@ typedef struct linucb {
   double *sigma;                             /* d: eigenvalues of Sigma */
   double lambda, lambda_min, lambda_max, nu; /* published regions */
   /* To follow one direction: inverse factors of G and H, log det H (tight only); gains. */
-  bool open; /* tight: no noise, and nothing was clipped */
+  bool open; /* the next direction can be followed */
   double *W_G, *W_H, log_det;
   double *gain, *other; /* 2 d, d */
   faro_pace pace;
@@ -104,16 +105,22 @@ static void set_from_eigen(linucb *l, double f, const double *u, faro_policy *po
   (void)faro_ridge_whiten(l->spd, d, l->P, policy->w, 0);
 }
 
-static void prepare(linucb *l, const double *gram) {
+/* Of a matrix whose eigenvalues differ by more, inverse factors say little, or do not exist. */
+static const double ILL = 1e-9;
+
+/* Whether the next direction can be followed from here. */
+static bool prepare(linucb *l, const double *gram) {
   const size_t d = l->params.dimension;
+  if (!(l->g[d - 1] >= ILL * l->g[0])) return false;
   faro_ridge_matrix(d, 0, gram, l->P);
-  FARO_INVARIANT(faro_spd_whiten(l->spd, l->P, l->W_G));
+  if (!faro_spd_whiten(l->spd, l->P, l->W_G)) return false;
   faro_ridge_matrix(d, 1, gram, l->P);
-  FARO_INVARIANT(faro_spd_whiten(l->spd, l->P, l->W_H));
+  return faro_spd_whiten(l->spd, l->P, l->W_H);
 }
 
+/* more: whether the sums have grown by one direction, as they may again. */
 static void set_clipped(linucb *l, const double *gram, const double *u, double users, const faro_noise *noise,
-                        faro_policy *policy) {
+                        bool more, faro_policy *policy) {
   const size_t d = l->params.dimension;
   const double q = failure_of_one(&l->params);
   const double E = faro_error_bound(noise, d, q);
@@ -122,9 +129,9 @@ static void set_clipped(linucb *l, const double *gram, const double *u, double u
   faro_eigen_find(l->eigen, gram, l->g, l->Q);
   if (l->g[d - 1] < f) l->host->diagnostics.shifted++;
   l->log_det = log_det(l, f, SN);
-  l->open = !noise->scale && l->g[d - 1] >= f;
+  const bool plain = !noise->scale && l->g[d - 1] >= f;
   const double beta2 = beta_squared(l, l->log_det, users);
-  const double scale = l->open ? beta2 : 1;
+  const double scale = plain ? beta2 : 1;
   const parts w = weights_of(l, f, beta2, E, SN);
   for (size_t i = 0; i < d; i++) {
     const double e = fmax(l->g[i], f);
@@ -135,23 +142,24 @@ static void set_clipped(linucb *l, const double *gram, const double *u, double u
   }
   set_from_eigen(l, f, u, policy);
   policy->beta = sqrt(scale);
-  if (l->open) prepare(l, gram);
+  l->open = plain && more && prepare(l, gram);
 }
 
 /* What H^-1 loses is -(1 / t_H) h h', h = H^-1 x. Of the inverse of a matrix P that loses r r', no
- * direction grows by more than 1 / (1 - r' P^-1 r). */
-static void follow_clipped(linucb *l, const faro_statistics *s, faro_policy *policy) {
+ * direction grows by more than 1 / (1 - r' P^-1 r). False if rounding has left nothing of P. */
+static bool follow_clipped(linucb *l, const faro_statistics *s, faro_policy *policy) {
   const size_t d = l->params.dimension;
   (void)faro_ridge_follow(l->spd, d, 1, s->more, s->more_y, l->W_G, policy->theta, l->other);
   const double t_H = faro_spd_grow(l->spd, 1, s->more, l->W_H, l->other);
   const double gains = faro_spd_grow(l->spd, 1, s->more, policy->w, l->gain);
   const double loses = faro_spd_grow(l->spd, -1 / t_H, l->other, policy->w, l->gain + d);
-  FARO_INVARIANT(loses > 0);
+  if (!(loses > 0)) return false;
   l->log_det += log(t_H);
   policy->beta = sqrt(beta_squared(l, l->log_det, (double)s->users));
   l->step = (faro_policy_step){
       .rank = 2, .gain = l->gain, .less = {1 / gains, -1 / (t_H * loses)}, .widen = 1 / loses};
   policy->step = &l->step;
+  return true;
 }
 
 /* Published regions. */
@@ -200,12 +208,13 @@ static void set_published(linucb *l, const double *gram, const double *u, double
   policy->beta = radius(l, users, shift);
 }
 
-static void follow_published(linucb *l, const faro_statistics *s, faro_policy *policy) {
+static bool follow_published(linucb *l, const faro_statistics *s, faro_policy *policy) {
   const double t = faro_ridge_follow(l->spd, l->params.dimension, 1, s->more, s->more_y, policy->w,
                                      policy->theta, l->gain);
   policy->beta = radius(l, (double)s->users, 0);
   l->step = (faro_policy_step){.rank = 1, .gain = l->gain, .less = {1 / t}, .widen = 1};
   policy->step = &l->step;
+  return true;
 }
 
 /* Either. */
@@ -215,11 +224,11 @@ static bool is_tight(const linucb *l) { return l->params.calibration == FARO_CAL
 static void update(void *state, const faro_statistics *statistics, faro_policy *policy) {
   linucb *l = state;
   const double *u = statistics->sum + faro_packed(l->params.dimension);
-  const bool follows = faro_pace_follows(&l->pace, statistics);
-  if (follows && l->open)
-    is_tight(l) ? follow_clipped(l, statistics, policy) : follow_published(l, statistics, policy);
-  else if (is_tight(l))
-    set_clipped(l, statistics->sum, u, (double)statistics->users, &statistics->noise, policy);
+  const bool follows = faro_pace_follows(&l->pace, statistics) && l->open;
+  if (follows && (is_tight(l) ? follow_clipped : follow_published)(l, statistics, policy)) return;
+  if (is_tight(l))
+    set_clipped(l, statistics->sum, u, (double)statistics->users, &statistics->noise,
+                statistics->more != NULL, policy);
   else set_published(l, statistics->sum, u, (double)statistics->users, policy);
 }
 
@@ -242,8 +251,8 @@ static faro_status init(void *state, const faro_updater_params *params, faro_hos
   if (status != FARO_OK) return status;
   if (params->calibration == FARO_CALIBRATION_FIGURE) figure_region(l);
   else theorem_region(l);
-  l->params.noise.scale = NULL;                                             /* it may go away now */
-  if (is_tight(l)) set_clipped(l, l->V, NULL, 0, &(faro_noise){0}, policy); /* V is zero */
+  l->params.noise.scale = NULL;                                                    /* it may go away now */
+  if (is_tight(l)) set_clipped(l, l->V, NULL, 0, &(faro_noise){0}, false, policy); /* V is zero */
   else set_published(l, NULL, NULL, 0, policy);
   host->diagnostics.shifted = 0;
   return FARO_OK;

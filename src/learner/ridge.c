@@ -21,11 +21,11 @@ void faro_ridge_matrix(size_t d, double lambda, const double *gram, double *V) {
 
 bool faro_pace_follows(faro_pace *pace, const faro_statistics *statistics) {
   enum { MOST = 1024 };
-  const bool next = statistics->more && pace->users + statistics->more_users == statistics->users &&
-                    pace->steps < pace->most;
+  const bool full = pace->steps == pace->most;
+  const bool next = statistics->more && pace->users + statistics->more_users == statistics->users && !full;
   pace->users = statistics->users;
   pace->steps = next ? pace->steps + 1 : 0;
-  if (!next && pace->most < MOST) pace->most = pace->most > 0 ? 2 * pace->most : 1;
+  if (full && pace->most < MOST) pace->most = pace->most > 0 ? 2 * pace->most : 1;
   return next;
 }
 

@@ -43,7 +43,8 @@ static uint64_t absorb_shortly(faro_release *r, const uint64_t *bits, uint64_t f
   const faro_mechanism *mechanism = r->kind->mechanism;
   FARO_INVARIANT(r->ledger.charged + batches <= r->ledger.allowed);
   const bool alike = r->schedule.classes == 1 && !r->params.adaptive;
-  const bool plain = r->contribution.length == 1 && r->published == r->sum && !r->deployed;
+  const bool plain =
+      r->contribution.length == 1 && r->contribution.binary && r->published == r->sum && !r->deployed;
   if (!mechanism->many || !alike || !plain || batches < 2) return 0;
   mechanism->many(r, bits, from, batches - 1, sum);
   r->sum[0] = sum[batches - 2];

@@ -20,7 +20,7 @@ typedef struct table {
   uint64_t refused;
   /* Where all people of a batch play one arm, their rewards are counted, and the batch is absorbed
    * when they are all there: `high` people got 1, `low` people the least reward. */
-  bool alike;
+  bool may_be_alike;
   double least;
   uint64_t high, low;
   double *x;
@@ -41,13 +41,18 @@ static faro_status make_gate(table *t, const faro_cell *cell, faro_error *error)
   return faro_gate_create(&t->gate, s->population, s->contributions, error);
 }
 
-/* Whether all people of a batch play the same arm, with rewards of two values. Batches of one are
- * played round by round. */
-static bool plays_alike(const table *t, const faro_cell *cell) {
+/* Whether all people of the open batch play the same arm, and are the same to the release together
+ * and one by one. Another policy or release may follow. */
+static bool is_alike(const table *t) {
   const faro_policy *policy = faro_agent_policy(t->agent);
+  return policy->rule == FARO_RULE_WIDTH && policy->explore == 0 &&
+         faro_release_alike_exactly(faro_agent_release(t->agent));
+}
+
+/* Rewards of two values can be counted. Batches of one are played round by round. */
+static bool may_be_alike(const table *t, const faro_cell *cell) {
   const faro_settings *s = &cell->settings;
-  return policy->rule == FARO_RULE_WIDTH && policy->explore == 0 && faro_env_counts(t->env) && !t->gate &&
-         (s->batch != 1 || s->growth > 1) && faro_release_alike_exactly(faro_agent_release(t->agent));
+  return faro_env_counts(t->env) && !t->gate && (s->batch != 1 || s->growth > 1);
 }
 
 static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
@@ -63,7 +68,7 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   agent.seed = turn->seed;
   status = faro_agent_create(&t->agent, &agent, error);
   if (status == FARO_OK) status = make_gate(t, cell, error);
-  t->alike = status == FARO_OK && plays_alike(t, cell);
+  t->may_be_alike = status == FARO_OK && may_be_alike(t, cell);
   t->least = faro_cell_facts(cell).low;
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);
   return status == FARO_OK && !t->x ? FARO_MEMORY : status;
@@ -102,9 +107,23 @@ static faro_status play_batch(table *t, uint64_t *round, uint64_t until, double 
   return status;
 }
 
+static inline faro_status play_round(table *t, double *regret, faro_error *error) {
+  size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+  while (!faro_env_takes(t->env, arm)) arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
+  *regret += faro_env_gap(t->env, arm);
+  const uint64_t user = faro_env_user(t->env);
+  const double reward = faro_env_play(t->env, arm, t->x);
+  return admit(t, user) ? faro_agent_learn(t->agent, t->x, reward, error) : FARO_OK;
+}
+
 static faro_status play_batches(table *t, uint64_t from, uint64_t until, double *regret, faro_error *error) {
   faro_status status = FARO_OK;
-  while (status == FARO_OK && from < until) status = play_batch(t, &from, until, regret, error);
+  while (status == FARO_OK && from < until)
+    if (t->high + t->low > 0 || is_alike(t)) status = play_batch(t, &from, until, regret, error);
+    else {
+      status = play_round(t, regret, error);
+      from++;
+    }
   return status;
 }
 
@@ -112,17 +131,11 @@ static faro_status play_batches(table *t, uint64_t from, uint64_t until, double 
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                faro_error *error) {
   table *t = state;
-  if (t->alike) return play_batches(t, from, until, regret, error);
+  if (t->may_be_alike) return play_batches(t, from, until, regret, error);
   double sum = *regret;
   faro_status status = FARO_OK;
-  for (uint64_t round = from; status == FARO_OK && round < until; round++) {
-    size_t arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
-    while (!faro_env_takes(t->env, arm)) arm = faro_agent_choose_from(t->agent, faro_env_arms(t->env));
-    sum += faro_env_gap(t->env, arm);
-    const uint64_t user = faro_env_user(t->env);
-    const double reward = faro_env_play(t->env, arm, t->x);
-    if (admit(t, user)) status = faro_agent_learn(t->agent, t->x, reward, error);
-  }
+  for (uint64_t round = from; status == FARO_OK && round < until; round++)
+    status = play_round(t, &sum, error);
   *regret = sum;
   return status;
 }

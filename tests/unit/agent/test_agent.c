@@ -399,6 +399,34 @@ static void test_lints__samples_from_the_covariance_of_rewards_and_noise(void **
   }
 }
 
+/* Fewer arms than dimensions, and features as long as a contribution may be: rounding makes the
+ * least eigenvalue of their Gram matrix as large as it likes. */
+static void test_agent__survives_features_of_any_length(void **state) {
+  (void)state;
+  enum { USERS = 600, FEW = 3 };
+  static const double norms[] = {1e9, 3e8, 1e8, 1, 1e-9};
+  for (size_t l = 0; l < faro_learner_count(); l++) {
+    if (faro_learner_at(l)->protocol != FARO_PROTOCOL_UPDATER || faro_learner_at(l)->blind) continue;
+    for (size_t n = 0; n < sizeof norms / sizeof *norms; n++) {
+      faro_agent_params params = usual(faro_learner_at(l)->name, "none");
+      params.norm = norms[n];
+      params.batch = 1;
+      faro_sim_rng sim;
+      faro_sim_open(&sim, 5, n, FARO_ROLE_CONTEXT);
+      double rows[FEW * D];
+      for (size_t i = 0; i < FEW * D; i++) rows[i] = (faro_sim_uniform(&sim) - 0.5) * norms[n];
+      faro_agent *agent = make(&params);
+      for (int u = 0; u < USERS; u++) {
+        const size_t arm = faro_agent_choose(agent, rows, FEW);
+        assert_true(arm < FEW);
+        assert_ok(faro_agent_learn(agent, rows + arm * D, faro_sim_uniform(&sim) < 0.5, error));
+      }
+      for (size_t i = 0; i < D; i++) assert_true(isfinite(faro_agent_policy(agent)->theta[i]));
+      faro_agent_destroy(agent);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_selector__every_rule_equals_its_definition),
@@ -411,6 +439,7 @@ int main(void) {
       cmocka_unit_test(test_agent__deployed_takes_people_one_by_one),
       cmocka_unit_test(test_agent__refuses_what_it_does_not_know),
       cmocka_unit_test(test_agent__survives_exhaustion),
+      cmocka_unit_test(test_agent__survives_features_of_any_length),
       cmocka_unit_test(test_lints__samples_from_the_covariance_of_rewards_and_noise),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
