@@ -23,7 +23,7 @@
 struct faro_selector {
   faro_arena arena;
   size_t room; /* arms that fit, a multiple of FARO_ARM_TILE */
-  double *score, *extra, *scratch, *direction;
+  double *score, *scratch, *direction;
   faro_arms columns;         /* storage for rows, as columns */
   const faro_policy *policy; /* policy and versions that `best` was computed for; NULL before the first */
   const faro_arms *arms;
@@ -44,7 +44,6 @@ struct faro_selector {
 static faro_status build(faro_selector *s, size_t dimension, faro_error *error) {
   s->columns = (faro_arms){.dimension = dimension, .stride = s->room};
   s->score = faro_arena_alloc(&s->arena, s->room, sizeof *s->score, error);
-  s->extra = faro_arena_alloc(&s->arena, s->room, sizeof *s->extra, error);
   s->direction = faro_arena_alloc(&s->arena, dimension, sizeof *s->direction, error);
   s->scratch = faro_arena_alloc(&s->arena, faro_score_scratch(dimension, s->room), sizeof *s->scratch, error);
   s->columns.x = faro_arena_alloc(&s->arena, dimension * s->room, sizeof *s->columns.x, error);
@@ -52,8 +51,8 @@ static faro_status build(faro_selector *s, size_t dimension, faro_error *error) 
   s->few_square = faro_arena_alloc(&s->arena, s->room, sizeof *s->few_square, error);
   s->index = faro_arena_alloc(&s->arena, s->room, sizeof *s->index, error);
   s->theta = faro_arena_alloc(&s->arena, dimension, sizeof *s->theta, error);
-  return s->score && s->extra && s->direction && s->scratch && s->columns.x && s->square && s->few_square &&
-                 s->index && s->theta
+  return s->score && s->direction && s->scratch && s->columns.x && s->square && s->few_square && s->index &&
+                 s->theta
              ? FARO_OK
              : FARO_MEMORY;
 }
@@ -80,11 +79,7 @@ static size_t best_of(faro_selector *s, const faro_policy *policy, const faro_ar
   if (policy->rule == FARO_RULE_WIDTH && policy->beta == 0) return faro_means(arms, policy->theta, s->score);
   if (policy->rule == FARO_RULE_WIDTH)
     return faro_score(arms, policy->theta, policy->w, policy->beta, s->score, s->scratch);
-  (void)faro_means(arms, policy->theta, s->score);
-  (void)faro_means(arms, s->direction, s->extra);
-  const bool optimist = policy->rule == FARO_RULE_OPTIMIST;
-  for (size_t a = 0; a < arms->count; a++) s->score[a] += optimist ? fmax(0, s->extra[a]) : s->extra[a];
-  return faro_greatest(s->score, arms->count);
+  return faro_means_moved(arms, policy->theta, s->direction, policy->rule == FARO_RULE_OPTIMIST, s->score);
 }
 
 /* Copies arms from `from` on, as many as fit, into our own columns. Feature i of arm a is x[a *

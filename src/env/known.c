@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "env/kind.h"
+#include "linalg/lanes.h"
 
 typedef struct known {
   faro_env env;
@@ -24,6 +25,8 @@ typedef struct known {
   double *direction; /* theta_j of each arm */
   double *offer;     /* the actions of a context */
   double *square;    /* sums of squares of the arms' features over the samples */
+  double *column;    /* the directions as columns, as many as there is room for */
+  size_t *response;  /* the action that each arm plays in a context */
   double top;        /* mean reward of the best response to theta */
 } known;
 
@@ -57,7 +60,9 @@ static faro_status init(faro_env *env, faro_error *error) {
   k->direction = faro_arena_alloc(&env->arena, d * env->arms.count, sizeof *k->direction, error);
   k->offer = faro_arena_alloc(&env->arena, d * k->actions, sizeof *k->offer, error);
   k->square = faro_arena_alloc(&env->arena, d * env->arms.stride, sizeof *k->square, error);
-  return k->direction && k->offer && k->square ? FARO_OK : FARO_MEMORY;
+  k->column = faro_arena_alloc(&env->arena, d * env->arms.stride, sizeof *k->column, error);
+  k->response = faro_arena_alloc(&env->arena, env->arms.stride, sizeof *k->response, error);
+  return k->direction && k->offer && k->square && k->column && k->response ? FARO_OK : FARO_MEMORY;
 }
 
 static const double *best_response(const known *k, const double *theta) {
@@ -76,7 +81,45 @@ static const double *best_response(const known *k, const double *theta) {
 
 static void draw_context(known *k, faro_sim_rng *sim) {
   const size_t d = k->env.params.dimension;
-  for (size_t a = 0; a < k->actions; a++) faro_linear_unit(sim, d, k->offer + a * d, 1);
+  faro_linear_normals(sim, k->actions * d, k->offer, 1);
+  for (double *u = k->offer; u < k->offer + k->actions * d; u += d) {
+    double square = 0;
+    for (size_t i = 0; i < d; i++) square += u[i] * u[i];
+    const double scale = 1 / sqrt(square);
+    for (size_t i = 0; i < d; i++) u[i] *= scale;
+  }
+}
+
+/* The best responses of all arms, in vectors of arms: as best_response has them. */
+typedef double four __attribute__((vector_size(32)));
+typedef double four_loose __attribute__((vector_size(32), aligned(8), may_alias));
+typedef int64_t choice_of_four __attribute__((vector_size(32)));
+
+static inline FARO_BODY void respond_body(const known *k) {
+  const size_t d = k->env.params.dimension;
+  const size_t stride = k->env.arms.stride;
+  for (size_t j = 0; j < stride; j += 4) {
+    four most = {-INFINITY, -INFINITY, -INFINITY, -INFINITY};
+    choice_of_four best = {0};
+    for (size_t a = 0; a < k->actions; a++) {
+      four value = {0};
+      for (size_t i = 0; i < d; i++)
+        value += k->offer[a * d + i] * *(const four_loose *)(const void *)(k->column + i * stride + j);
+      const choice_of_four better = value > most;
+      const choice_of_four action = (choice_of_four){0} + (int64_t)a;
+      most = (four)(((choice_of_four)value & better) | ((choice_of_four)most & ~better));
+      best = (action & better) | (best & ~better);
+    }
+    for (size_t l = 0; l < 4; l++) k->response[j + l] = (size_t)best[l];
+  }
+}
+
+static void portable_respond(const known *k) { respond_body(k); }
+FARO_AVX static void avx_respond(const known *k) { respond_body(k); }
+
+static void respond(const known *k) {
+  if (faro_lanes_here() == FARO_LANES_PORTABLE) portable_respond(k);
+  else avx_respond(k);
 }
 
 /* Sums and sums of squares of every arm's features over the samples. */
@@ -86,17 +129,19 @@ static void sample(known *k) {
   memset(env->arms.x, 0, d * env->arms.stride * sizeof *env->arms.x);
   memset(k->square, 0, d * env->arms.stride * sizeof *k->square);
   k->top = 0;
+  for (size_t j = 0; j < env->arms.count; j++)
+    for (size_t i = 0; i < d; i++) k->column[i * env->arms.stride + j] = k->direction[j * d + i];
   for (uint64_t n = 0; n < k->samples; n++) {
     draw_context(k, &env->instance);
     const double *best = best_response(k, env->theta);
     for (size_t i = 0; i < d; i++) k->top += best[i] * env->theta[i] / (double)k->samples;
-    for (size_t j = 0; j < env->arms.count; j++) {
-      const double *phi = best_response(k, k->direction + j * d);
-      for (size_t i = 0; i < d; i++) {
-        env->arms.x[i * env->arms.stride + j] += phi[i];
-        k->square[i * env->arms.stride + j] += phi[i] * phi[i];
+    respond(k);
+    for (size_t i = 0; i < d; i++)
+      for (size_t j = 0; j < env->arms.count; j++) {
+        const double phi = k->offer[k->response[j] * d + i];
+        env->arms.x[i * env->arms.stride + j] += phi;
+        k->square[i * env->arms.stride + j] += phi * phi;
       }
-    }
   }
 }
 

@@ -306,7 +306,7 @@ static void make_rewards(const faro_contribution *c, const double *x, double y, 
 }
 
 static void make_blocks(const faro_contribution *c, const double *x, double y, double *z) {
-  double clipped[FARO_DIMENSION_MAX] = {0};
+  double clipped[FARO_DIMENSION_MAX];
   const size_t width = c->dimension / c->blocks;
   const double reward = c->vector * clip(c, y);
   make_ball(c, x, clipped);

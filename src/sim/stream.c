@@ -66,7 +66,8 @@ static inline void compare_one(table *t, double *worst) {
   const faro_forecast line = t->forecast;
   t->sum += faro_bit(t->bits, t->at);
   t->at++;
-  const double estimate = line.base + line.each * (double)(t->begun + t->at - line.from);
+  /* signed: one instruction */
+  const double estimate = line.base + line.each * (double)(int64_t)(t->begun + t->at - line.from);
   *worst = greater(*worst, fabs(estimate - t->sum));
 }
 
@@ -79,7 +80,7 @@ static inline void compare(table *t, uint64_t users, double *worst) {
     return;
   }
   compare_one(t, worst);
-  t->sum += (double)faro_ones(t->bits, t->at, users - 2);
+  t->sum += (double)(int64_t)faro_ones(t->bits, t->at, users - 2);
   t->at += users - 2;
   compare_one(t, worst);
 }
@@ -110,14 +111,18 @@ static faro_status renew(table *t, faro_error *error) {
 
 static faro_status take_batches(table *t, uint64_t batches, double *worst, faro_error *error) {
   faro_status status = FARO_OK;
+  faro_statistics newest = {0};
+  double most = *worst;
   faro_doubling_absorb_batches(t->sums, t->bits, t->at, batches, t->released);
   for (uint64_t k = 0; status == FARO_OK && k < batches; k++) {
-    compare(t, t->size[k] - 1, worst);
-    const faro_statistics newest = {.sum = &t->released[k], .users = t->begun + t->at + 1};
+    compare(t, t->size[k] - 1, &most);
+    newest.sum = &t->released[k];
+    newest.users = t->begun + t->at + 1;
     learn(t, &newest);
     if (k + 1 == batches) status = renew(t, error);
-    compare(t, 1, worst);
+    compare(t, 1, &most);
   }
+  *worst = most;
   return status;
 }
 

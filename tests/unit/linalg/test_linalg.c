@@ -467,6 +467,14 @@ static void check_score(size_t d, size_t count) {
   const size_t top = faro_means(&arms, theta, score[0]);
   assert_memory_equal(score[0], score[1], arms.stride * sizeof **score);
   for (size_t a = 0; a < count; a++) assert_true(score[0][a] <= score[0][top]);
+  for (int positive = 0; positive < 2; positive++) { /* w has d numbers or more */
+    (void)faro_means(&arms, theta, score[0]);
+    (void)faro_means(&arms, w, score[1]);
+    for (size_t a = 0; a < count; a++) score[0][a] += positive ? fmax(0, score[1][a]) : score[1][a];
+    const size_t first = faro_plain_greatest(score[0], count);
+    assert_int_equal(faro_means_moved(&arms, theta, w, positive, score[1]), first);
+    assert_memory_equal(score[0], score[1], count * sizeof **score);
+  }
   for (size_t k = 0; k < ways; k++) free(score[k] - 1);
   for (size_t k = 0; k < ways; k++) free(square[k]);
   free(arms.x);
