@@ -105,7 +105,7 @@ teardown() { faro_teardown; }
 }
 
 @test "health: what cannot be asked" {
-  faro 1 health "http://127.0.0.1:$(free_port)" --timeout 2
+  faro 1 health "http://127.0.0.1:$(free_port)" --timeout 60
   has "$output" ": no answer: Failed to connect"
   [ -z "$stderr" ]
   faro 2 health

@@ -15,10 +15,12 @@ slow_test() { [ -n "${FARO_SLOW_TESTS:-}" ] || skip "slow"; }
 # The same unless FARO_CHECK_TESTS is set, too: `make check-all` runs it, also under the sanitizers.
 check_test() { [ -n "${FARO_CHECK_TESTS:-}" ] || slow_test; }
 
-# Ends what a failed test has left running: its own processes, by their pids.
+# Ends what a failed test has left running. A process that has been waited for is no job any more: its number may be another's by now.
 faro_teardown() {
-  local pid
+  local pid left
+  left=" $(jobs -pr | tr '\n' ' ')$(jobs -ps | tr '\n' ' ')"
   for pid in "${started[@]}"; do
+    [[ $left == *" $pid "* ]] || continue
     kill -KILL "$pid" 2>/dev/null && wait "$pid" || true
   done
 }

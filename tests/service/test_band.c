@@ -1,6 +1,6 @@
 /* The band of the page: privacy noise in the mean reward, against campaigns whose rewards are
  * known. The noise of clients has a fixed seed; an analyzer's own comes from the system and cannot
- * be seeded. False-alarm rate of each check: 1e-6. */
+ * be seeded. False-alarm rate of each check: 1e-9. */
 #include "support/support.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "choice/choice.h"
 #include "service/analyzer/learning.h"
 
-enum { D = 2, BATCH = 24, BATCHES = 6, RUNS = 300, LEAST = 263 };
+enum { D = 2, BATCH = 24, BATCHES = 6, RUNS = 300, LEAST = 257 };
 static const double CONSTANT = 0.6;
 
 static void found(faro_campaign *c, const char *kind, const char *learner) {
@@ -80,11 +80,11 @@ static void run_once(const faro_campaign *c, faro_release *client, faro_sim_rng 
   faro_learning_destroy(learning);
 }
 
-/* Each point covers the mean without noise 95 % of the time: 263 to 299 of 300 by the binomial
- * distribution. Its standard deviation is right: a sum of 300 squares by that of chi squared, which
- * is the narrower check for a band that is too wide. */
+/* Each point covers the mean without noise 95 % of the time: at least 257 of 300 by the binomial
+ * distribution. Its standard deviation is right: the sum of 300 squares by chi squared, which also
+ * finds a band that is too wide. */
 static void check_point(const char *kind, int batch, int covered, double squares) {
-  if (covered < LEAST || covered >= RUNS || squares < 0.65 * RUNS || squares > 1.45 * RUNS)
+  if (covered < LEAST || squares < 0.57 * RUNS || squares > 1.6 * RUNS)
     fail_msg("%s, batch %d: %d of %d are covered, mean square %g", kind, batch, covered, (int)RUNS,
              squares / RUNS);
 }

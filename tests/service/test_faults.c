@@ -38,7 +38,7 @@ enum { DIMENSION = 2, ARMS = 3, CLIENTS = 60, BATCH = 16, BATCHES = 12, THREADS 
 enum { PORTION_CLIENTS = 80, PORTION = 9, PORTION_BATCHES = 8 };
 enum { DIRECTIONS = 3 };                /* features of an arm in phases: with two, arms would be the same */
 enum { FITS = 9, PLAYERS = 8 * BATCH }; /* in rounds; clients that report averages, each once */
-enum { NOTICED = 30 };                  /* seconds in which an outage must be visible */
+enum { NOTICED = 120 };                 /* seconds in which an outage must be visible; 25 if idle */
 enum { LONG = 600 };                    /* seconds: they end what hangs on a busy machine */
 
 typedef struct run run;
