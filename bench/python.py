@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Nanoseconds per choose (100 x 5) and learn from C and from Python, in one run, and the differences.
 
-    bench/python.py build/bench/bench/bench_agent build/bench/python [--check]
+    bench/python.py build/bench/benchmarks/bench_agent build/bench/python [--check]
 
 Processor time, the least of many repetitions; C and Python take turns, so that a slow period affects both. With --check
 it fails where Python takes more than 300 ns (choose) or 150 ns (learn) longer.

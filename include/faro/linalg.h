@@ -85,8 +85,8 @@ FARO_API size_t faro_rescore(const faro_arms *arms, const double *theta, size_t 
                              const double *share, double beta, double *square, double *score);
 /* mean[a] = <theta, x_a>. Returns the first arm with the greatest mean. */
 FARO_API size_t faro_means(const faro_arms *arms, const double *theta, double *mean);
-/* score[a] = <theta, x_a> + <direction, x_a>, where the second is at least 0 if `positive`, with the
- * rounding of two faro_means. Returns the first arm with the greatest score. */
+/* score[a] = <theta, x_a> + <direction, x_a>, the second at least 0 if `positive`, rounded as two
+ * faro_means. Returns the first arm with the greatest score. */
 FARO_API size_t faro_means_moved(const faro_arms *arms, const double *theta, const double *direction,
                                  bool positive, double *score);
 /* The index of the first greatest value of `count` >= 1 values; NaN is none. */

@@ -44,10 +44,13 @@ void faro_adversary_turn(faro_env *env, size_t n, double scale) {
   const size_t first = 2 * plane + 1 < n ? 2 * plane : (n > 1 ? n - 2 : 0);
   const double *q = basis_of(env) + first * n;
   const double *r = n > 1 ? q + n : q;
+  const faro_adversary *adversary = (const faro_adversary *)(void *)env;
+  const double turned = (double)env->round * TURN;
+  const double c_t = scale * cos(turned);
+  const double s_t = scale * sin(turned);
   for (size_t a = 0; a < env->arms.count; a++) {
-    const double phi = (double)a * (6.283185307179586 / (double)env->arms.count) + (double)env->round * TURN;
-    const double c = scale * cos(phi);
-    const double s = n > 1 ? scale * sin(phi) : 0;
+    const double c = adversary->cosine[a] * c_t - adversary->sine[a] * s_t;
+    const double s = n > 1 ? adversary->sine[a] * c_t + adversary->cosine[a] * s_t : 0;
     for (size_t i = 0; i < n; i++) env->arms.x[i * stride + a] = c * q[i] + s * r[i];
     if (n < env->arms.dimension) env->arms.x[n * stride + a] = scale;
   }
@@ -63,8 +66,16 @@ static faro_status check(const faro_env_rules *rules, const faro_env_params *p, 
 faro_status faro_adversary_init(faro_env *env, faro_error *error) {
   faro_adversary *a = (faro_adversary *)(void *)env;
   const size_t n = env->params.dimension;
+  const size_t arms = env->params.arms;
   a->basis = faro_arena_alloc(&env->arena, n * n, sizeof *a->basis, error);
-  return a->basis ? faro_env_make_arms(env, env->params.arms, error) : FARO_MEMORY;
+  a->cosine = faro_arena_alloc(&env->arena, arms, sizeof *a->cosine, error);
+  a->sine = faro_arena_alloc(&env->arena, arms, sizeof *a->sine, error);
+  if (!a->basis || !a->cosine || !a->sine) return FARO_MEMORY;
+  for (size_t i = 0; i < arms; i++) {
+    a->cosine[i] = cos((double)i * (6.283185307179586 / (double)arms));
+    a->sine[i] = sin((double)i * (6.283185307179586 / (double)arms));
+  }
+  return faro_env_make_arms(env, arms, error);
 }
 
 static void turn(faro_env *env) {

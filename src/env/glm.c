@@ -15,7 +15,6 @@
 #include <math.h>
 
 #include "env/kind.h"
-#include "glm/lanes.h"
 
 static const char *const words[] = {
 #define X(name, text) text,
@@ -77,51 +76,6 @@ static void draw_parameter(faro_env *env) {
   for (size_t i = 0; i < d; i++) env->theta[i] *= norm_of(&env->params) / sqrt(square);
 }
 
-/* Normals of all arms, and 1 less a uniform of each where they are in the ball: as many arms at a
- * time as there is room for. */
-static void draw_normals(faro_env *env, bool ball, double *square) {
-  enum { ROOM = 512 };
-  double drawn[ROOM];
-  const size_t d = env->arms.dimension;
-  const size_t row = d + (ball ? 1 : 0);
-  const size_t most = ROOM / row;
-  const size_t count = env->arms.count;
-  for (size_t a = 0; most == 0 && a < count; a++) {
-    square[a] = ball ? 1 - faro_sim_uniform(&env->context) : 1;
-    faro_linear_normals(&env->context, d, env->arms.x + a, env->arms.stride);
-  }
-  for (size_t from = 0; most > 0 && from < count; from += most) {
-    const size_t rows = count - from < most ? count - from : most;
-    if (ball) faro_sim_rows(&env->context, drawn, rows, d);
-    else faro_sim_normals(&env->context, drawn, rows * d);
-    for (size_t a = 0; a < rows; a++) square[from + a] = ball ? 1 - drawn[a * row] : 1;
-    for (size_t i = 0; i < d; i++)
-      for (size_t a = 0; a < rows; a++)
-        env->arms.x[i * env->arms.stride + from + a] = drawn[a * row + row - d + i];
-  }
-}
-
-/* Divides every arm by the root of its length's square and of `square`, which is lost. */
-static void scale_arms(const faro_arms *arms, double *restrict x, double *restrict square) {
-  for (size_t i = 0; i < arms->dimension; i++)
-    for (size_t a = 0; a < arms->count; a++) square[a] += x[i * arms->stride + a] * x[i * arms->stride + a];
-  for (size_t a = 0; a < arms->count; a++) square[a] = 1 / sqrt(square[a]);
-  for (size_t i = 0; i < arms->dimension; i++)
-    for (size_t a = 0; a < arms->count; a++) x[i * arms->stride + a] *= square[a];
-}
-
-/* The first d coordinates of a uniform point on the sphere of R^(d+2) are uniform in the ball of
- * R^d. So no d-th root is needed: the squares of the two extra normal variables add up to twice an
- * exponential one. Arms are columns, so that they are scaled together. */
-static void draw_arms(faro_env *env) {
-  double *square = env->mean; /* scratch until the means are computed */
-  const bool ball = env->params.draw == FARO_DRAW_BALL;
-  draw_normals(env, ball, square);
-  if (ball) faro_lanes_log(env->arms.count, square, square);
-  for (size_t a = 0; a < env->arms.count; a++) square[a] = ball ? -2 * square[a] : 0;
-  scale_arms(&env->arms, env->arms.x, square);
-}
-
 /* e_1 .. e_d, then the same with minus. */
 static void put_coordinates(faro_env *env) {
   const size_t d = env->arms.dimension;
@@ -137,7 +91,8 @@ static void draw(faro_env *env) {
     return;
   }
   if (contexts == FARO_CONTEXTS_COORDINATES) put_coordinates(env);
-  else draw_arms(env);
+  else
+    faro_linear_draw_directions(env, &env->context, env->arms.dimension, env->params.draw == FARO_DRAW_BALL);
   faro_linear_settle(env);
 }
 

@@ -75,6 +75,8 @@ faro_status faro_env_make_arms(faro_env *env, size_t count, faro_error *error) F
 /* Pieces of linear environments (linear.c). */
 void faro_linear_normals(faro_sim_rng *sim, size_t n, double *u, size_t stride); /* n normals, spaced out */
 void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride);    /* uniform on the sphere */
+/* The first n features of all arms: directions, or points in the ball of their own draw. */
+void faro_linear_draw_directions(faro_env *env, faro_sim_rng *sim, size_t n, bool ball);
 void faro_linear_draw_parameter(faro_env *env);
 void faro_linear_draw_arms(faro_env *env, faro_sim_rng *sim);
 double faro_linear_reward(faro_env *env, double mean); /* drawn about the mean */
@@ -98,7 +100,8 @@ faro_status faro_linear_init(faro_env *env, faro_error *error);
 /* Arms that turn, within planes of the first n coordinates (adversarial.c). */
 typedef struct faro_adversary {
   faro_env env;
-  double *basis; /* n rows of n */
+  double *basis;         /* n rows of n */
+  double *cosine, *sine; /* of the arms' angles before they turn */
 } faro_adversary;
 faro_status faro_adversary_init(faro_env *env, faro_error *error);
 void faro_adversary_draw(faro_env *env, size_t n); /* the planes */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "env/kind.h"
+#include "glm/lanes.h"
 
 const faro_setting faro_linear_settings[] = {
     FARO_LINEAR_ZETA,
@@ -70,6 +71,48 @@ void faro_linear_unit(faro_sim_rng *sim, size_t n, double *u, size_t stride) {
   for (size_t i = 0; i < n; i++) u[i * stride] *= scale;
 }
 
+/* Normals of all arms, and 1 less a uniform of each where they are in the ball: as many arms at a
+ * time as there is room for. */
+static void draw_normals(const faro_arms *arms, faro_sim_rng *sim, size_t n, bool ball, double *square) {
+  enum { ROOM = 512 };
+  double drawn[ROOM];
+  const size_t row = n + (ball ? 1 : 0);
+  const size_t most = ROOM / row;
+  for (size_t a = 0; most == 0 && a < arms->count; a++) {
+    square[a] = ball ? 1 - faro_sim_uniform(sim) : 1;
+    faro_linear_normals(sim, n, arms->x + a, arms->stride);
+  }
+  for (size_t from = 0; most > 0 && from < arms->count; from += most) {
+    const size_t rows = arms->count - from < most ? arms->count - from : most;
+    if (ball) faro_sim_rows(sim, drawn, rows, n);
+    else faro_sim_normals(sim, drawn, rows * n);
+    for (size_t a = 0; a < rows; a++) square[from + a] = ball ? 1 - drawn[a * row] : 1;
+    for (size_t i = 0; i < n; i++)
+      for (size_t a = 0; a < rows; a++) arms->x[i * arms->stride + from + a] = drawn[a * row + row - n + i];
+  }
+}
+
+/* Divides every arm's first n features by the root of the sum of their squares and of `square`,
+ * which is lost. */
+static void scale_arms(const faro_arms *arms, size_t n, double *restrict x, double *restrict square) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t a = 0; a < arms->count; a++) square[a] += x[i * arms->stride + a] * x[i * arms->stride + a];
+  for (size_t a = 0; a < arms->count; a++) square[a] = 1 / sqrt(square[a]);
+  for (size_t i = 0; i < n; i++)
+    for (size_t a = 0; a < arms->count; a++) x[i * arms->stride + a] *= square[a];
+}
+
+/* The first n coordinates of a uniform point on the sphere of R^(n+2) are uniform in the ball of
+ * R^n. So no n-th root is needed: the squares of the two extra normal variables add up to twice an
+ * exponential one. Arms are columns, so that they are scaled together. */
+void faro_linear_draw_directions(faro_env *env, faro_sim_rng *sim, size_t n, bool ball) {
+  double *square = env->mean; /* scratch until the means are computed */
+  draw_normals(&env->arms, sim, n, ball, square);
+  if (ball) faro_lanes_log(env->arms.count, square, square);
+  for (size_t a = 0; a < env->arms.count; a++) square[a] = ball ? -2 * square[a] : 0;
+  scale_arms(&env->arms, n, env->arms.x, square);
+}
+
 void faro_linear_draw_parameter(faro_env *env) {
   const size_t d = env->params.dimension;
   if (faro_draws_plainly(&env->params)) {
@@ -93,13 +136,10 @@ static void put_axes(faro_env *env) {
     for (size_t i = 0; i + 1 < d; i++) env->arms.x[i * env->arms.stride + a] = i == a ? 1 : 0;
 }
 
-/* A direction of n features whose standard deviations fall from 1 to 1 / skew in equal ratios
- * before it is brought to length 1. */
-static void draw_direction(const faro_env *env, faro_sim_rng *sim, size_t n, double *u) {
-  const double skew = ((const faro_env_settings *)env->params.settings)->skew;
+/* The first n features of an arm, whose standard deviations should fall from 1 to 1 / skew in equal
+ * ratios before it is brought to length 1. */
+static void skew_direction(const faro_env *env, double skew, size_t n, double *u) {
   const size_t stride = env->arms.stride;
-  faro_linear_unit(sim, n, u, stride);
-  if (!(skew > 1)) return;
   double square = 0;
   for (size_t i = 0; i < n; i++) {
     u[i * stride] *= pow(skew, -(double)i / (double)(n > 1 ? n - 1 : 1));
@@ -108,16 +148,30 @@ static void draw_direction(const faro_env *env, faro_sim_rng *sim, size_t n, dou
   for (size_t i = 0; i < n; i++) u[i * stride] /= sqrt(square);
 }
 
-/* On the sphere, or at a distance U^(1/d) from the centre, which is uniform in the ball. */
-static void draw_plain(faro_env *env, faro_sim_rng *sim) {
+/* Directions of all arms. */
+static void draw_directions(faro_env *env, faro_sim_rng *sim, size_t n) {
+  const double skew = ((const faro_env_settings *)env->params.settings)->skew;
+  faro_linear_draw_directions(env, sim, n, false);
+  for (size_t a = 0; skew > 1 && a < env->arms.count; a++) skew_direction(env, skew, n, env->arms.x + a);
+}
+
+/* At a distance U^(1/d) from the centre, which is uniform in the ball. */
+static void draw_ball(faro_env *env, faro_sim_rng *sim) {
+  const double skew = ((const faro_env_settings *)env->params.settings)->skew;
   const size_t d = env->arms.dimension;
-  const size_t stride = env->arms.stride;
   for (size_t a = 0; a < env->arms.count; a++) {
-    draw_direction(env, sim, d, env->arms.x + a);
-    const bool ball = env->params.draw == FARO_DRAW_BALL;
-    const double length = ball ? pow(faro_sim_uniform(sim), 1 / (double)d) : 1;
-    for (size_t i = 0; i < d; i++) env->arms.x[i * stride + a] *= length;
+    double *u = env->arms.x + a;
+    faro_linear_unit(sim, d, u, env->arms.stride);
+    if (skew > 1) skew_direction(env, skew, d, u);
+    const double length = pow(faro_sim_uniform(sim), 1 / (double)d);
+    for (size_t i = 0; i < d; i++) u[i * env->arms.stride] *= length;
   }
+}
+
+/* On the sphere or in the ball. */
+static void draw_plain(faro_env *env, faro_sim_rng *sim) {
+  if (env->params.draw == FARO_DRAW_BALL) draw_ball(env, sim);
+  else draw_directions(env, sim, env->arms.dimension);
   faro_linear_settle(env);
 }
 
@@ -126,7 +180,7 @@ static void draw_appended(faro_env *env, faro_sim_rng *sim) {
   const size_t d = env->arms.dimension;
   const size_t stride = env->arms.stride;
   const bool published = env->params.draw == FARO_DRAW_PUBLISHED;
-  for (size_t a = 0; a < env->arms.count; a++) draw_direction(env, sim, d - 1, env->arms.x + a);
+  draw_directions(env, sim, d - 1);
   if (published) put_axes(env);
   const double scale = published ? 1 : sqrt(0.5);
   for (size_t a = 0; a < env->arms.count; a++) {

@@ -225,7 +225,9 @@ static void update(void *state, const faro_statistics *statistics, faro_policy *
   linucb *l = state;
   const double *u = statistics->sum + faro_packed(l->params.dimension);
   const bool follows = faro_pace_follows(&l->pace, statistics) && l->open;
-  if (follows && (is_tight(l) ? follow_clipped : follow_published)(l, statistics, policy)) return;
+  if (follows &&
+      (is_tight(l) ? follow_clipped(l, statistics, policy) : follow_published(l, statistics, policy)))
+    return;
   if (is_tight(l))
     set_clipped(l, statistics->sum, u, (double)statistics->users, &statistics->noise,
                 statistics->more != NULL, policy);

@@ -287,9 +287,7 @@ static void extend(const faro_release *r, const double *z) {
 static size_t find_rank(size_t k, double *value, size_t rank) {
   FARO_INVARIANT(rank < k);
   for (;; rank--) {
-    size_t best = 0;
-    for (size_t i = 1; i < k; i++)
-      if (value[i] > value[best]) best = i;
+    const size_t best = faro_greatest(value, k);
     if (rank == 0) return best;
     value[best] = -1;
   }
@@ -395,7 +393,8 @@ static void collect(faro_release *r, size_t index, const void *message) {
 static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, size_t rank) {
   double along[DIRECTIONS_MAX];
   FARO_INVARIANT(rule->directions > 0);
-  for (size_t i = 0; i < rule->directions; i++) along[i] = fabs(faro_sim_normal(sim));
+  faro_sim_normals(sim, along, rule->directions);
+  for (size_t i = 0; i < rule->directions; i++) along[i] = fabs(along[i]);
   return along[find_rank(rule->directions, along, rank)];
 }
 
@@ -439,7 +438,8 @@ static void absorb_alike(faro_release *r, const double *z, uint64_t users) {
   faro_binomial_plan(&draw, users, ldexp((double)rule->threshold, -64));
   const double truths = (double)faro_sim_binomial(&draw, r->source.sim);
   extend(r, z);
-  for (size_t i = 0; i < s->plus; i++) s->g[i] = sqrt(truths) * faro_sim_normal(r->source.sim);
+  faro_sim_normals(r->source.sim, s->g, s->plus);
+  for (size_t i = 0; i < s->plus; i++) s->g[i] *= sqrt(truths);
   const double along = truths * rule->c - dot(s, s->g, s->u);
   for (size_t i = 0; i < r->contribution.length; i++)
     s->real.open[i] += rule->length * (s->g[i] + along * s->u[i]);
@@ -470,7 +470,7 @@ static void absorb(faro_release *r, const double *z, uint64_t users) {
     return;
   }
   extend(r, z);
-  for (size_t i = 0; i < s->plus; i++) s->g[i] = faro_sim_normal(sim);
+  faro_sim_normals(sim, s->g, s->plus);
   const double along = draw_nearest(sim, rule, word % rule->nearest) - dot(s, s->g, s->u);
   for (size_t i = 0; i < r->contribution.length; i++)
     s->real.open[i] += rule->length * (s->g[i] + along * s->u[i]);

@@ -116,14 +116,12 @@ static inline faro_status play_round(table *t, double *regret, faro_error *error
   return admit(t, user) ? faro_agent_learn(t->agent, t->x, reward, error) : FARO_OK;
 }
 
-static faro_status play_batches(table *t, uint64_t from, uint64_t until, double *regret, faro_error *error) {
+static faro_status play_one_by_one(table *t, uint64_t *round, uint64_t until, double *regret,
+                                   faro_error *error) {
+  double sum = *regret;
   faro_status status = FARO_OK;
-  while (status == FARO_OK && from < until)
-    if (t->high + t->low > 0 || is_alike(t)) status = play_batch(t, &from, until, regret, error);
-    else {
-      status = play_round(t, regret, error);
-      from++;
-    }
+  for (; status == FARO_OK && *round < until; (*round)++) status = play_round(t, &sum, error);
+  *regret = sum;
   return status;
 }
 
@@ -131,12 +129,16 @@ static faro_status play_batches(table *t, uint64_t from, uint64_t until, double 
 static faro_status play_rounds(void *state, uint64_t from, uint64_t until, double *regret,
                                faro_error *error) {
   table *t = state;
-  if (t->may_be_alike) return play_batches(t, from, until, regret, error);
-  double sum = *regret;
   faro_status status = FARO_OK;
-  for (uint64_t round = from; status == FARO_OK && round < until; round++)
-    status = play_round(t, &sum, error);
-  *regret = sum;
+  while (status == FARO_OK && from < until) {
+    if (t->high + t->low > 0 || (t->may_be_alike && is_alike(t))) {
+      status = play_batch(t, &from, until, regret, error);
+      continue;
+    }
+    const uint64_t missing = faro_release_missing(faro_agent_release(t->agent));
+    const bool all = !t->may_be_alike || missing == 0 || missing > until - from;
+    status = play_one_by_one(t, &from, all ? until : from + missing, regret, error);
+  }
   return status;
 }
 

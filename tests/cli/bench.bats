@@ -5,7 +5,7 @@ load support
 setup() {
   faro_setup
   check_test
-  programs=$(dirname "$FARO")/bench
+  programs=$(dirname "$FARO")/benchmarks
   [ -x "$programs/bench_play" ] || skip "built without bench/"
   printf 'environment: {name: linear-fixed, dimension: 4, arms: 20}\nhorizon: 400\ninstances: 10\nepsilon: 10\ndelta: 0.1\ncalibration: figure\nalgorithms:\n' >"$T/small.yaml"
   for pair in none:1 local:1 central-tree:1 shuffle-amplified:20 shuffle-bits:20; do
