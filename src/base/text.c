@@ -19,7 +19,7 @@ static const char *shorten_exponent(char *number) {
 const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
-    if (strtod(out, NULL) == value) break;
+    if (digits == 17 || strtod(out, NULL) == value) break; /* 17 are always enough */
   }
   return out;
 }

@@ -7,6 +7,7 @@
 
 #include "env/kind.h"
 #include "glm/lanes.h"
+#include "linalg/lanes.h"
 
 const faro_setting faro_linear_settings[] = {
     FARO_LINEAR_ZETA,
@@ -94,12 +95,21 @@ static void draw_normals(const faro_arms *arms, faro_sim_rng *sim, size_t n, boo
 
 /* Divides every arm's first n features by the root of the sum of their squares and of `square`,
  * which is lost. */
-static void scale_arms(const faro_arms *arms, size_t n, double *restrict x, double *restrict square) {
+static inline FARO_BODY void scale_body(const faro_arms *arms, size_t n, double *restrict x,
+                                        double *restrict square) {
   for (size_t i = 0; i < n; i++)
     for (size_t a = 0; a < arms->count; a++) square[a] += x[i * arms->stride + a] * x[i * arms->stride + a];
   for (size_t a = 0; a < arms->count; a++) square[a] = 1 / sqrt(square[a]);
   for (size_t i = 0; i < n; i++)
     for (size_t a = 0; a < arms->count; a++) x[i * arms->stride + a] *= square[a];
+}
+
+static void portable_scale(const faro_arms *arms, size_t n, double *square) {
+  scale_body(arms, n, arms->x, square);
+}
+
+FARO_AVX static void avx_scale(const faro_arms *arms, size_t n, double *square) {
+  scale_body(arms, n, arms->x, square);
 }
 
 /* The first n coordinates of a uniform point on the sphere of R^(n+2) are uniform in the ball of
@@ -110,7 +120,8 @@ void faro_linear_draw_directions(faro_env *env, faro_sim_rng *sim, size_t n, boo
   draw_normals(&env->arms, sim, n, ball, square);
   if (ball) faro_lanes_log(env->arms.count, square, square);
   for (size_t a = 0; a < env->arms.count; a++) square[a] = ball ? -2 * square[a] : 0;
-  scale_arms(&env->arms, n, env->arms.x, square);
+  if (faro_lanes_here() == FARO_LANES_PORTABLE) portable_scale(&env->arms, n, square);
+  else avx_scale(&env->arms, n, square);
 }
 
 void faro_linear_draw_parameter(faro_env *env) {
