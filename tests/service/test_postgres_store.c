@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "service/analyzer/store.h"
+#include "service/analyzer/applier.h"
 #include "service/state/batch_keys.h"
 #include "service/state/spool.h"
 #include "support/database_server.h"
@@ -262,6 +262,74 @@ static void test_postgres_store__connects_again(void **state) {
   end(&w);
 }
 
+enum { MANY = 60000 }; /* boxes that take longer to open than the server waits */
+
+/* A campaign whose batches are large, and of sealed reports. */
+static void draft_large(faro_campaign *c, faro_applier_keys *keys) {
+  char *text = NULL;
+  size_t length = 0;
+  faro_sign_key shuffler;
+  assert_ok(faro_sign_key_make(&keys->sign, error));
+  assert_ok(faro_sign_key_make(&shuffler, error));
+  assert_ok(faro_seal_key_make(&keys->seal, error));
+  assert_ok(faro_seal_key_make(&keys->before, error));
+  keys->has_before = true; /* each box is tried twice */
+  *c = (faro_campaign){.id = "large",
+                       .learner = "linucb",
+                       .release = faro_release_kind_find("shuffle-gaussian"),
+                       .params = {.epsilon = 2,
+                                  .delta = 1e-6,
+                                  .horizon = 2 * MANY,
+                                  .batch = MANY,
+                                  .growth = 1,
+                                  .level = FARO_LEVEL_EVENT,
+                                  .contributions = 1,
+                                  .calibration = FARO_CALIBRATION_TIGHT},
+                       .centre = 0.5,
+                       .arms = 3,
+                       .failure = 0.1,
+                       .analyzer = "http://127.0.0.1:1",
+                       .shufflers = 1,
+                       .shuffler = {{.url = "http://127.0.0.1:2"}}};
+  memcpy(c->seal, keys->seal.public_key, sizeof c->seal);
+  memcpy(c->shuffler[0].key, shuffler.public_key, FARO_KEY_BYTES);
+  assert_ok(faro_contribution_init(&c->contribution, 1, 1, -0.5, 0.5, error));
+  assert_ok(faro_campaign_write(c, &keys->sign, &text, &length, error));
+  free(text);
+}
+
+/* While the boxes of a large batch are opened, nothing else is asked of the server, which ends
+ * silent sessions: the batch is applied all the same, and without a second attempt. */
+static void test_postgres_store__a_large_batch_is_applied_in_a_session_that_must_not_be_silent(void **state) {
+  (void)state;
+  server_test();
+  static faro_campaign campaign;
+  world w;
+  faro_applier_keys keys;
+  faro_applier *applier = NULL;
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  bool applied = false;
+  begin(&w, "shuffle-gaussian");
+  strcpy(strstr(w.url, "&options="), "&options=-c%20idle_session_timeout%3D1s");
+  draft_large(&campaign, &keys);
+  faro_store *store = open_store(&w);
+  assert_ok(faro_applier_create(&applier, store, &campaign, &keys, error));
+  const size_t length = MANY * (faro_wire_report_size(&campaign) - FARO_REPORT_HEAD);
+  unsigned char *bodies = malloc(length);
+  assert_non_null(bodies);
+  randombytes_buf(bodies, length); /* none opens: all are spoiled, at the same cost */
+  const faro_batch batch = {.count = MANY, .body = bodies};
+  assert_ok(faro_applier_take(applier, &batch, &receipt, error));
+  const double start = faro_clock();
+  assert_ok(faro_applier_step(applier, &applied, error));
+  assert_true(applied && faro_clock() - start > 1); /* else this shows nothing */
+  assert_int_equal(faro_applier_snapshot(applier).spoiled, MANY);
+  free(bodies);
+  faro_applier_destroy(applier);
+  faro_store_close(store);
+  end(&w);
+}
+
 /* What was sealed to the keys of two analyzers can be opened by each. A key of an applied batch is
  * gone, and a database that has fewer batches than the file of keys is an old copy. */
 static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void **state) {
@@ -385,6 +453,7 @@ int main(void) {
       cmocka_unit_test(test_postgres_store__tokens_do_not_follow_each_other),
       cmocka_unit_test(test_postgres_store__the_url_says_how_long_a_transaction_may_rest),
       cmocka_unit_test(test_postgres_store__connects_again),
+      cmocka_unit_test(test_postgres_store__a_large_batch_is_applied_in_a_session_that_must_not_be_silent),
       cmocka_unit_test(test_postgres_store__bodies_wait_for_the_keepers_of_their_batch),
       cmocka_unit_test(test_postgres_store__nothing_readable_of_an_applied_batch_remains),
   };
