@@ -68,6 +68,14 @@ static faro_status receive(faro_store *store, uint64_t number, faro_error *error
   return faro_store_receive(store, &batch, sizeof PLAIN, hash, error);
 }
 
+/* The state before the first batch. */
+static void begin_state(faro_store *store) {
+  unsigned char bytes[] = "state";
+  const faro_blob some = {.bytes = bytes, .length = sizeof bytes};
+  const faro_blob sums = {.bytes = (unsigned char *)SUMS, .length = sizeof SUMS};
+  assert_ok(faro_store_begin(store, &(faro_store_state){.release = sums, .policy = some}, error));
+}
+
 static faro_status apply(faro_store *store, uint64_t number, faro_error *error) {
   unsigned char bytes[] = "state";
   const faro_blob some = {.bytes = bytes, .length = sizeof bytes};
@@ -82,7 +90,8 @@ static faro_status apply(faro_store *store, uint64_t number, faro_error *error) 
                             .delta = 1e-17,
                             .charged = number + 1,
                             .allowed = 9,
-                            .when = "now"};
+                            .when = "now",
+                            .hash = {(unsigned char)(number + 1)}};
   faro_status status = faro_store_debit(store, &debit, error);
   if (status == FARO_OK) status = faro_store_commit(store, &step, error);
   if (status != FARO_OK) faro_store_rollback(store);
@@ -113,6 +122,7 @@ static void test_postgres_store__one_writes_and_others_read(void **state) {
   assert_int_equal(faro_store_open(&other, w.url, FARO_READ_ONLY, NULL), FARO_INVALID);
   faro_store *store = open_store(&w);
   assert_int_equal(faro_store_open(&other, w.url, FARO_READ_WRITE, NULL), FARO_OLD);
+  begin_state(store);
   assert_ok(faro_store_live(store, FARO_LIFE_PAUSED, error));
   assert_ok(receive(store, 0, error));
   assert_ok(apply(store, 0, error));
@@ -147,6 +157,7 @@ static void test_postgres_store__one_that_was_replaced_changes_nothing(void **st
   const faro_blob head = {.bytes = (unsigned char *)"head", .length = 4};
   begin(&w, "shuffle-bits");
   faro_store *first = open_store(&w);
+  begin_state(first);
   assert_ok(receive(first, 0, error));
   assert_ok(faro_store_debit(first, &debit, error)); /* in the middle of a batch */
   server_query(w.server, SCHEMA,
@@ -226,6 +237,7 @@ static void test_postgres_store__the_url_says_how_long_a_transaction_may_rest(vo
   begin(&w, "shuffle-bits");
   strcat(w.url, "%20-c%20idle_in_transaction_session_timeout%3D1s");
   faro_store *store = open_store(&w);
+  begin_state(store);
   assert_ok(receive(store, 0, error));
   assert_ok(faro_store_debit(store, &debit, error));
   faro_sleep(4);
@@ -247,6 +259,7 @@ static void test_postgres_store__connects_again(void **state) {
   world w;
   begin(&w, "shuffle-bits");
   faro_store *store = open_store(&w);
+  begin_state(store);
   assert_ok(receive(store, 0, error));
   assert_int_equal(server_command("kill", w.server), 0);
   assert_int_not_equal(apply(store, 0, NULL), FARO_OK);
@@ -258,6 +271,90 @@ static void test_postgres_store__connects_again(void **state) {
   assert_ok(faro_store_present(store, error));
   assert_ok(apply(store, 0, error));
   assert_int_equal(debits(&w), 1);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* Ends the session that holds the database, and connects again: what comes of that. */
+static faro_status connect_anew(const world *w, faro_store *store, faro_error *error) {
+  server_query(w->server, SCHEMA,
+               "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'");
+  server_query(w->server, SCHEMA,
+               "DO \\$\\$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
+               " LOOP PERFORM pg_sleep(0.01); END LOOP; END \\$\\$");
+  const faro_status noticed = faro_store_ready(store, error); /* that the session has ended */
+  if (noticed != FARO_SYSTEM) return noticed;
+  *error = (faro_error){0};
+  return faro_store_ready(store, error);
+}
+
+static void assert_refused(const world *w, faro_store *store) {
+  faro_error why = {0};
+  server_query(w->server, SCHEMA, "UPDATE meta SET beat = 7");
+  assert_int_equal(connect_anew(w, store, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "the database is an old copy, or a replica that was behind"));
+  assert_int_equal(receive(store, 1, NULL), FARO_INVALID);
+  assert_int_equal(apply(store, 1, NULL), FARO_INVALID);
+  assert_int_equal(faro_store_live(store, FARO_LIFE_PAUSED, NULL), FARO_INVALID);
+  assert_int_equal(faro_store_confirm(store, NULL), FARO_INVALID);
+  assert_int_equal(faro_store_present(store, NULL), FARO_INVALID);
+  server_query(w->server, SCHEMA, "DO \\$\\$ BEGIN ASSERT (SELECT beat = 7 FROM meta); END \\$\\$");
+}
+
+/* A replica that was behind, under the token of now, and one with another history of the same
+ * length: an analyzer that finds itself there after a lost connection writes nothing, and goes on
+ * when the newest one is back. */
+static void test_postgres_store__what_lacks_batches_is_refused_after_a_lost_connection(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  const unsigned char hash[FARO_DIGEST_BYTES] = {1};
+  faro_error why = {0};
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  begin_state(store);
+  assert_ok(receive(store, 0, error));
+  assert_ok(apply(store, 0, error));
+  faro_store_expect(store, 1, hash);
+  assert_int_equal(connect_anew(&w, store, &why), FARO_OK);
+  server_query(w.server, SCHEMA,
+               "CREATE TABLE kept AS SELECT * FROM ledger; DELETE FROM ledger; UPDATE state SET batches = 0");
+  assert_refused(&w, store);
+  server_query(w.server, SCHEMA,
+               "INSERT INTO ledger SELECT * FROM kept; UPDATE ledger SET hash = '\\x02'; UPDATE state SET "
+               "batches = 1");
+  assert_refused(&w, store);
+  server_query(w.server, SCHEMA, "DELETE FROM ledger; INSERT INTO ledger SELECT * FROM kept");
+  assert_int_equal(connect_anew(&w, store, &why), FARO_OK);
+  assert_ok(faro_store_present(store, error));
+  assert_ok(receive(store, 1, error));
+  assert_ok(apply(store, 1, error));
+  assert_int_equal(debits(&w), 2);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* Also within one session, as through a pooler that changes the server: a batch is applied to the
+ * state before it, and received after the one before it. */
+static void test_postgres_store__a_batch_follows_the_one_before_it(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_error why = {0};
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  begin_state(store);
+  assert_ok(receive(store, 0, error));
+  assert_ok(apply(store, 0, error));
+  assert_int_equal(receive(store, 2, NULL), FARO_SYSTEM);
+  assert_ok(receive(store, 1, error));
+  server_query(w.server, SCHEMA, "UPDATE state SET batches = 0");
+  assert_int_equal(apply(store, 1, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "the database does not hold the state after 1 batches any more"));
+  assert_int_equal(debits(&w), 1);
+  server_query(w.server, SCHEMA, "UPDATE state SET batches = 1");
+  assert_ok(apply(store, 1, error));
+  assert_int_equal(debits(&w), 2);
   faro_store_close(store);
   end(&w);
 }
@@ -344,6 +441,7 @@ static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void
   begin(&w, "shuffle-gaussian");
   faro_store *store = open_store(&w);
   keep_keys(&w, store, 0);
+  begin_state(store);
   assert_ok(faro_store_open(&other, w.url, FARO_READ_ONLY, error));
   keep_keys(&w, other, 1);
   assert_ok(receive(store, 0, error));
@@ -410,6 +508,7 @@ static void leaves_nothing(const char *release, bool central) {
   begin(&w, release);
   faro_store *store = open_store(&w);
   keep_keys(&w, store, 0);
+  begin_state(store);
   read_key(&w, key);
   assert_ok(receive(store, 0, error));
   server_query(w.server, "", "CHECKPOINT");
@@ -453,6 +552,8 @@ int main(void) {
       cmocka_unit_test(test_postgres_store__tokens_do_not_follow_each_other),
       cmocka_unit_test(test_postgres_store__the_url_says_how_long_a_transaction_may_rest),
       cmocka_unit_test(test_postgres_store__connects_again),
+      cmocka_unit_test(test_postgres_store__what_lacks_batches_is_refused_after_a_lost_connection),
+      cmocka_unit_test(test_postgres_store__a_batch_follows_the_one_before_it),
       cmocka_unit_test(test_postgres_store__a_large_batch_is_applied_in_a_session_that_must_not_be_silent),
       cmocka_unit_test(test_postgres_store__bodies_wait_for_the_keepers_of_their_batch),
       cmocka_unit_test(test_postgres_store__nothing_readable_of_an_applied_batch_remains),

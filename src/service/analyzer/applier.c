@@ -113,6 +113,9 @@ static faro_status restore_chain(faro_applier *a, faro_error *error) {
   faro_status status = a->state.batches > 0
                            ? faro_store_debits(a->store, a->state.batches - 1, &last, &count, error)
                            : FARO_OK;
+  if (status == FARO_OK && count == 0)
+    status = faro_fail(error, FARO_INVALID, "the state is damaged: its ledger has no row of batch %" PRIu64,
+                       a->state.batches - 1);
   if (status == FARO_OK && a->state.batches > 0) memcpy(a->chain, last.hash, FARO_DIGEST_BYTES);
   if (status == FARO_OK) status = faro_store_head(a->store, &head, error);
   const bool signed_before = status == FARO_OK && is_head(a, &head);
@@ -176,7 +179,9 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->view = faro_learning_snapshot(learning);
   status = a->state.policy.bytes ? follow_plan(a, error) : begin(a, error);
   if (status == FARO_OK) status = renew_policy(a, error);
-  return status == FARO_OK ? restore_chain(a, error) : status;
+  if (status == FARO_OK) status = restore_chain(a, error);
+  if (status == FARO_OK) faro_store_expect(a->store, a->state.batches, a->chain);
+  return status;
 }
 
 faro_status faro_applier_create(faro_applier **applier, faro_store *store, const faro_campaign *campaign,
@@ -418,8 +423,10 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
                                 .shufflers = faro_campaign_targets(c)};
   status = faro_store_commit(a->store, &step, error);
   free(head.bytes);
-  if (status == FARO_OK) memcpy(a->chain, debit.hash, FARO_DIGEST_BYTES);
-  return status;
+  if (status != FARO_OK) return status;
+  memcpy(a->chain, debit.hash, FARO_DIGEST_BYTES);
+  faro_store_expect(a->store, next->batches, a->chain);
+  return FARO_OK;
 }
 
 faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *error) {

@@ -35,6 +35,10 @@ const char *const faro_store_sql[STATEMENTS] = {
     [SET_STATE] =
         "INSERT INTO state VALUES (1, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET batches = "
         "excluded.batches, release = excluded.release, policy = excluded.policy, seen = excluded.seen",
+    [NEXT_STATE] = "UPDATE state SET batches = ?, release = ?, policy = ?, seen = ? WHERE batches = ? "
+                   "RETURNING batches",
+    [HAS_EXPECTED] = "SELECT count(*) FROM state WHERE batches >= ? AND (? = 0 OR EXISTS "
+                     "(SELECT 1 FROM ledger WHERE batch = ? AND hash = ?))",
     [GET_NEXT] = "SELECT next, hash FROM shuffler WHERE shuffler = ?",
     [SET_NEXT] = "INSERT INTO shuffler VALUES (?, ?, ?) ON CONFLICT (shuffler) DO UPDATE SET next = "
                  "excluded.next, hash = excluded.hash",
@@ -237,10 +241,36 @@ faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *
   return run(store, ADD_MOVE, error, "ib", (int64_t)number, document, length);
 }
 
+void faro_store_expect(faro_store *store, uint64_t batches,
+                       const unsigned char hash[static FARO_DIGEST_BYTES]) {
+  store->expected = (store_expected){.set = true, .batches = batches};
+  memcpy(store->expected.hash, hash, FARO_DIGEST_BYTES);
+}
+
+faro_status faro_store_is_old(const store_expected *expected, faro_error *error) {
+  return faro_fail(error, FARO_INVALID,
+                   "the database is an old copy, or a replica that was behind: it lacks what this analyzer "
+                   "has committed, up to batch %llu. Nothing is written to it. Put the newest one back, or "
+                   "end the campaign",
+                   (unsigned long long)expected->batches);
+}
+
+static faro_status check_expected(faro_store *s, faro_error *error) {
+  const store_expected *e = &s->expected;
+  bool row = false;
+  if (!e->set) return FARO_OK;
+  faro_status status = step(s, HAS_EXPECTED, &row, error, "iiib", (int64_t)e->batches, (int64_t)e->batches,
+                            (int64_t)e->batches - 1, e->hash, (size_t)FARO_DIGEST_BYTES);
+  if (status == FARO_OK && whole(s, HAS_EXPECTED, 0) == 0) status = faro_store_is_old(e, error);
+  reset(s, HAS_EXPECTED);
+  return status;
+}
+
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state, faro_error *error) {
   bool row = false;
   *state = (faro_store_state){0};
-  faro_status status = step(store, GET_STATE, &row, error, "");
+  faro_status status = check_expected(store, error);
+  if (status == FARO_OK) status = step(store, GET_STATE, &row, error, "");
   if (status == FARO_OK && row) {
     state->batches = whole(store, GET_STATE, 0);
     status = take_blob(store, GET_STATE, 1, &state->release, error);
@@ -271,20 +301,38 @@ static faro_status seal(faro_store *s, store_secret what, uint64_t batch, const 
   return s->kind->seal ? s->kind->seal(s, what, batch, plain, sealed, error) : FARO_OK;
 }
 
-static faro_status put_state(faro_store *s, const faro_store_state *state, faro_error *error) {
+/* The state after the next batch replaces the one before it, and no other. */
+static faro_status put_next(faro_store *s, const faro_store_state *state, const faro_blob *release,
+                            faro_error *error) {
+  bool row = false;
+  const int64_t before = (int64_t)state->batches - 1;
+  const faro_status status =
+      step(s, NEXT_STATE, &row, error, "ibbbi", (int64_t)state->batches, release->bytes, release->length,
+           state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length, before);
+  reset(s, NEXT_STATE);
+  if (status != FARO_OK || row) return status;
+  return faro_fail(error, FARO_INVALID,
+                   "the database does not hold the state after %lld batches any more, which this analyzer "
+                   "has: it was changed, or it is another one",
+                   (long long)before);
+}
+
+/* `follows`: it is that after the next batch. */
+static faro_status put_state(faro_store *s, const faro_store_state *state, bool follows, faro_error *error) {
   faro_blob sealed = {0};
   const faro_status status = seal(s, SECRET_RELEASE, state->batches, &state->release, &sealed, error);
   if (status != FARO_OK) return status;
   const faro_blob *release = sealed.bytes ? &sealed : &state->release;
   const faro_status put =
-      run(s, SET_STATE, error, "ibbb", (int64_t)state->batches, release->bytes, release->length,
-          state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length);
+      follows ? put_next(s, state, release, error)
+              : run(s, SET_STATE, error, "ibbb", (int64_t)state->batches, release->bytes, release->length,
+                    state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length);
   free(sealed.bytes);
   return put;
 }
 
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state, faro_error *error) {
-  return put_state(store, state, error);
+  return put_state(store, state, false, error);
 }
 
 faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
@@ -313,9 +361,21 @@ static faro_status put_inbox(faro_store *s, const faro_batch *batch, size_t leng
   return put;
 }
 
+/* Since the caller has asked for the next one, the connection may have been lost, and the server
+ * may be another one. */
+static faro_status check_next(faro_store *s, const faro_batch *batch, faro_error *error) {
+  unsigned char hash[FARO_DIGEST_BYTES];
+  uint64_t next = 0;
+  const faro_status status = faro_store_next(s, batch->shuffler, &next, hash, error);
+  if (status != FARO_OK || next == batch->number) return status;
+  return faro_fail(error, FARO_SYSTEM, "the database expects batch %llu of the shuffler now, not %llu",
+                   (unsigned long long)next, (unsigned long long)batch->number);
+}
+
 faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
                                const unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) {
   faro_status status = begin(store, error);
+  if (status == FARO_OK) status = check_next(store, batch, error);
   if (status == FARO_OK) status = put_inbox(store, batch, length, error);
   if (status == FARO_OK)
     status = run(store, SET_NEXT, error, "iib", (int64_t)batch->shuffler, (int64_t)batch->number + 1, hash,
@@ -353,7 +413,7 @@ faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_er
 
 faro_status faro_store_commit(faro_store *store, const faro_store_step *step, faro_error *error) {
   const faro_learning_view *view = step->view;
-  faro_status status = put_state(store, step->state, error);
+  faro_status status = put_state(store, step->state, true, error);
   if (status == FARO_OK && view)
     status = run(store, PUT_VIEW, error, "iirrrir", (int64_t)step->state->batches - 1, (int64_t)view->users,
                  view->last, view->predicted, view->width, (int64_t)step->spoiled, view->noise);

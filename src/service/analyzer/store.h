@@ -80,6 +80,11 @@ typedef struct faro_store_state {
 } faro_store_state;
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state,
                                   faro_error *error) FARO_WARN_UNUSED;
+/* What this process has seen committed: `batches` batches, and `hash` in the last one's row of the
+ * ledger. From now on a state without it is refused, as that of an old copy (FARO_INVALID): when it
+ * is loaded, and before anything is read from or written to a server after a lost connection. */
+void faro_store_expect(faro_store *store, uint64_t batches,
+                       const unsigned char hash[static FARO_DIGEST_BYTES]);
 /* Only its number of batches; 0: there is none yet. */
 faro_status faro_store_batches(faro_store *store, uint64_t *batches, faro_error *error) FARO_WARN_UNUSED;
 void faro_store_state_clear(faro_store_state *state);
@@ -91,7 +96,7 @@ faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
  * yet). */
 faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
                             unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) FARO_WARN_UNUSED;
-/* Keeps the next batch of its shuffler. Durable on return. */
+/* Keeps a batch, which must be the next one of its shuffler. Durable on return. */
 faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
                                const unsigned char hash[static FARO_DIGEST_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
@@ -115,7 +120,7 @@ typedef struct faro_debit {
 } faro_debit;
 
 /* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before
- * the commit. */
+ * the commit. It is refused if the database has another state than that before this batch. */
 faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) FARO_WARN_UNUSED;
 typedef struct faro_store_step {
   const faro_store_state *state;

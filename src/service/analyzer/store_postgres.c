@@ -70,7 +70,9 @@ struct store_postgres {
   bool holds; /* it was opened for writing: the lock is ours, and the token */
   bool open;  /* a transaction is */
   int64_t token;
+  const store_expected *expected;
   atomic_bool lost, replaced;
+  atomic_bool old;       /* the server lacks what is expected */
   faro_batch_keys *keys; /* NULL: bodies are kept as they are */
   faro_database *file;   /* that of the keys */
   faro_sealed_as seal;
@@ -116,6 +118,24 @@ static faro_status try_lock(struct store_postgres *p, bool *got, faro_error *err
   return status;
 }
 
+/* Whether the server has what this process has seen committed. A replica that was behind may have
+ * our token, and lack batches since. */
+static faro_status check_expected(struct store_postgres *p, faro_error *error) {
+  const store_expected *e = p->expected;
+  PGresult *rows = NULL;
+  faro_error why = {0};
+  if (!e->set) return FARO_OK;
+  const faro_status status = faro_postgres_ask(
+      p->link, &rows, error, p->sql[HAS_EXPECTED], "iiib", (int64_t)e->batches, (int64_t)e->batches,
+      (int64_t)e->batches - 1, (const void *)e->hash, (size_t)FARO_DIGEST_BYTES);
+  const bool old = status == FARO_OK && faro_postgres_number(rows, 0, 0) == 0;
+  PQclear(rows);
+  if (status != FARO_OK) return status;
+  (void)faro_store_is_old(e, &why);
+  if (!atomic_exchange(&p->old, old) && old) faro_log_error("database-old", &why);
+  return old ? faro_store_is_old(e, error) : FARO_OK;
+}
+
 static const char TOKEN[] = "SELECT token FROM meta";
 static const char TOKEN_LOCKED[] = "SELECT token FROM meta FOR UPDATE";
 static const char BEAT[] = "UPDATE meta SET beat = beat + 1";
@@ -135,7 +155,8 @@ static faro_status commit_or_leave(struct store_postgres *p, faro_error *error) 
   return status;
 }
 
-/* Goes on in a new session, if nobody has taken over in between. What came before is confirmed. */
+/* Goes on in a new session, if nobody has taken over in between, and the server is not behind. What
+ * came before is confirmed. */
 static faro_status resume(struct store_postgres *p, faro_error *error) {
   bool got = false;
   faro_status status = try_lock(p, &got, error);
@@ -146,6 +167,7 @@ static faro_status resume(struct store_postgres *p, faro_error *error) {
                      "the database is held by a session that was lost, until the server notices that");
   }
   if (status == FARO_OK) status = begin_fenced(p, error);
+  if (status == FARO_OK) status = check_expected(p, error);
   if (status == FARO_OK) status = faro_postgres_run(p->link, BEAT, error);
   return status == FARO_OK ? commit_or_leave(p, error) : status;
 }
@@ -166,7 +188,7 @@ static faro_status connect_again(struct store_postgres *p, faro_error *error) {
   if (atomic_load(&p->replaced)) return is_replaced(error);
   faro_status status = faro_postgres_ready(p->link, &fresh, &why);
   if (fresh) p->published = 0; /* it may be a replica that was behind */
-  if (fresh && p->holds) status = resume(p, &why);
+  if (fresh) status = p->holds ? resume(p, &why) : check_expected(p, &why);
   if (fresh && status != FARO_OK) faro_postgres_leave(p->link);
   note_lost(p, status, &why);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
@@ -193,6 +215,10 @@ static faro_status ready(faro_store *s, faro_error *error) {
 
 static faro_status present(const faro_store *s, faro_error *error) {
   if (atomic_load(&s->postgres->replaced)) return is_replaced(error);
+  if (atomic_load(&s->postgres->old))
+    return faro_fail(error, FARO_INVALID,
+                     "the database is an old copy, or a replica that was behind: it lacks what this analyzer "
+                     "has committed, and nothing is written to it; see the log");
   if (!atomic_load(&s->postgres->lost)) return FARO_OK;
   return faro_fail(error, FARO_SYSTEM, "the database does not answer; see the log");
 }
@@ -552,6 +578,7 @@ faro_status faro_store_postgres_open(faro_store *s, const char *url, faro_access
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
   s->kind = &faro_store_postgres;
   s->postgres = p;
+  p->expected = &s->expected;
   bool made = true;
   for (size_t i = 0; i < STATEMENTS; i++)
     made = (p->sql[i] = number_parameters(faro_store_sql[i])) != NULL && made;
