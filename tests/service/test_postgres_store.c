@@ -458,6 +458,12 @@ static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void
   const double until = faro_clock() + 120; /* the server notices the end of the session in a moment */
   while (!unheld && faro_clock() < until) assert_ok(faro_store_follow(other, &unheld, error));
   assert_true(unheld);
+  server_query(
+      w.server, SCHEMA, /* heads say who can open what waits */
+      "CREATE TABLE kept AS SELECT * FROM inbox; UPDATE inbox SET body = substring(body for 4 + 2 * 96)");
+  assert_ok(faro_store_follow(other, &unheld, error));
+  assert_true(unheld);
+  server_query(w.server, SCHEMA, "UPDATE inbox SET body = (SELECT body FROM kept)");
   faro_store_drop_keys(other); /* one that has lost its keys must not take over what it cannot open */
   keep_keys(&w, other, 2);
   assert_int_equal(faro_store_follow(other, &unheld, &why), FARO_SYSTEM);

@@ -445,18 +445,19 @@ static bool needs_purge(const faro_store *s) {
 
 /* A standby. */
 
-/* Whether we have the key to everything in an answer: batches, and what is sealed to them. */
+/* Whether we have the key to everything in an answer: batches, and the heads of what is sealed to
+ * them. */
 static faro_status check_keys(struct store_postgres *p, store_secret what, const char *sql,
                               faro_error *error) {
   PGresult *rows = NULL;
   if (!is_sealed(p, what)) return FARO_OK;
-  faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "");
+  faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "i", (int64_t)FARO_SEALED_HEAD);
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t size = 0;
     const uint64_t batch = (uint64_t)faro_postgres_number(rows, i, 0);
-    const unsigned char *sealed = faro_postgres_bytes(rows, i, 1, &size);
+    const unsigned char *head = faro_postgres_bytes(rows, i, 1, &size);
     const faro_box_pair *pair = faro_batch_keys_find(p->keys, batch);
-    if (!pair || !faro_sealed_is_for(pair, sealed, size)) status = is_foreign(what, batch, error);
+    if (!pair || !faro_sealed_is_for(pair, head, size)) status = is_foreign(what, batch, error);
   }
   PQclear(rows);
   return status;
@@ -470,9 +471,11 @@ faro_status faro_store_postgres_follow(faro_store *s, bool *unheld, faro_error *
   if (status == FARO_OK) status = try_lock(p, &got, error);
   if (status == FARO_OK && got)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_unlock($1)", "i", HOLD);
-  if (status == FARO_OK && got) status = check_keys(p, SECRET_BODY, "SELECT number, body FROM inbox", error);
   if (status == FARO_OK && got)
-    status = check_keys(p, SECRET_RELEASE, "SELECT batches, release FROM state", error);
+    status = check_keys(p, SECRET_BODY, "SELECT number, substring(body for $1::integer) FROM inbox", error);
+  if (status == FARO_OK && got)
+    status =
+        check_keys(p, SECRET_RELEASE, "SELECT batches, substring(release for $1::integer) FROM state", error);
   *unheld = status == FARO_OK && got;
   return status;
 }

@@ -93,6 +93,7 @@ static faro_status look(faro_waiting *w, bool *due, faro_error *error) {
     if (status == FARO_OK) status = read_applied(w, error);
   }
   if (status == FARO_OK && there) status = faro_store_follow(w->store, &unheld, error);
+  if (status == FARO_OK && unheld && w->intake) status = faro_spool_opens(w->intake, error);
   *due = status == FARO_OK && (unheld || !there);
   return status;
 }

@@ -188,6 +188,10 @@ faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_
 /* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
 faro_status faro_spool_probe(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
+/* For a standby of an analyzer, before it takes over: whether all that waits in the database can be
+ * opened with the keys that are here. If not, the error says what is to be done. */
+faro_status faro_spool_opens(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
 /* Moves the state to a new file: copies it and marks the old one, which nobody can open again. No
  * process may have it open. */
 faro_status faro_spool_move(const char *from, const char *to, faro_error *error) FARO_WARN_UNUSED;

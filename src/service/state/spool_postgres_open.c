@@ -236,20 +236,21 @@ faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const vo
   return faro_keepers_seal(s->postgres->link, s->postgres->keys, as, bytes, length, sealed, size, error);
 }
 
-/* A standby of an analyzer must not take over what only the other one can open. */
-static faro_status check_keys(faro_spool *s, faro_error *error) {
+/* A standby of an analyzer must not take over what only the other one can open. The heads say who
+ * can. */
+static faro_status opens(faro_spool *s, faro_error *error) {
   PGresult *rows = NULL;
-  if (faro_campaign_form(s->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
-  faro_status status = faro_postgres_ask(s->postgres->link, &rows, error,
-                                         "SELECT batch, body FROM groups UNION ALL SELECT number, body FROM "
-                                         "outbox",
-                                         "");
+  faro_status status = faro_postgres_ask(
+      s->postgres->link, &rows, error,
+      "SELECT batch, substring(body for $1::integer) FROM groups UNION ALL SELECT number, substring(body for "
+      "$1::integer) FROM outbox",
+      "i", (int64_t)FARO_SEALED_HEAD);
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t size = 0;
     const uint64_t batch = (uint64_t)faro_postgres_number(rows, i, 0);
-    const unsigned char *sealed = faro_postgres_bytes(rows, i, 1, &size);
+    const unsigned char *head = faro_postgres_bytes(rows, i, 1, &size);
     const faro_box_pair *pair = faro_batch_keys_find(s->postgres->keys, batch);
-    if (!pair || !faro_sealed_is_for(pair, sealed, size))
+    if (!pair || !faro_sealed_is_for(pair, head, size))
       status = faro_fail(error, FARO_SYSTEM,
                          "batch %llu came before this analyzer had published its key: start the other one",
                          (unsigned long long)batch);
@@ -258,8 +259,8 @@ static faro_status check_keys(faro_spool *s, faro_error *error) {
   return status;
 }
 
-/* This is all that a standby of an analyzer does. It may be the only one that can close the open
- * batch, and the analyzer the only one that hands it over. */
+/* A standby of an analyzer does this, and no more as long as the analyzer lives. It may be the only
+ * one that can close the open batch, and the analyzer the only one that hands it over. */
 static faro_status probe(faro_spool *s, faro_error *error) {
   faro_status status = faro_database_present(s->database, error);
   if (status == FARO_OK) status = faro_spool_pg_ready(s, error);
@@ -267,7 +268,6 @@ static faro_status probe(faro_spool *s, faro_error *error) {
   if (status == FARO_OK) status = faro_spool_pg_keys(s, error);
   if (status == FARO_OK && s->postgres->left == 0 && !faro_spool_snapshot(s).over)
     status = faro_spool_pg_close_batch(s, error);
-  if (status == FARO_OK) status = check_keys(s, error);
   if (status == FARO_OK)
     status = faro_postgres_run(s->postgres->link, "UPDATE meta SET version = version", error);
   return status;
@@ -290,7 +290,8 @@ const faro_spool_kind faro_spool_postgres = {.open = open_postgres,
                                              .next = faro_spool_pg_next,
                                              .forget = faro_spool_pg_forget,
                                              .probe = probe,
-                                             .present = present};
+                                             .present = present,
+                                             .opens = opens};
 
 faro_status faro_spool_database_check(const char *database, faro_error *error) {
   if (strncmp(database, "postgresql://", 13) == 0 || strncmp(database, "postgres://", 11) == 0)
