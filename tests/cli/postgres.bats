@@ -261,3 +261,30 @@ answers() {
   not grep -q secret "$T/analyzer.log"
   stop analyzer
 }
+
+# The analyzers collect reports themselves: direct
+direct() {
+  local i
+  sharing
+  sed -i "/^shufflers:/,/url:/d; s/release: shuffle-bits/release: central-tree/; s/^state:/tokens: ${T//\//\\/}\/clients.hashes\n&/" "$T/analyzer.yaml" "$T/standby.yaml"
+  for i in 1 2 3; do echo "trust: joint" >>"$T/$i.yaml"; done
+}
+
+@test "postgres: an intake that is lost is not founded again" {
+  direct
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5
+  [ "$status" -eq 0 ] && [ -z "$stderr" ]
+  stop analyzer
+  local intake=$(psql -qAt -h "$server" -U faro postgres -c "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faro%0'")
+  psql -q -h "$server" -U faro postgres -c "ALTER SCHEMA $intake RENAME TO away"
+  run --separate-stderr "$FARO" analyzer --config "$T/analyzer.yaml"
+  [ "$status" -eq 3 ]
+  has "$stderr" "the database holds nothing of this campaign, but reports were collected for it before"
+  psql -q -h "$server" -U faro postgres -c "ALTER SCHEMA away RENAME TO $intake"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 2 1
+  version 2
+  stop analyzer
+}

@@ -86,6 +86,10 @@ enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is
 
 faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
                             faro_error *error) FARO_WARN_UNUSED;
+/* Whether its database, which is in a server, holds anything of it, so that opening it does not
+ * found it. */
+faro_status faro_spool_there(const faro_spool_params *params, bool *there,
+                             faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file belongs to this part of this shuffler of this campaign. Only reads it. */
 faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
                              const faro_spool_part *part, faro_error *error) FARO_WARN_UNUSED;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "service/role/log.h"
+#include "service/role/process.h"
 #include "service/state/spool_postgres.h"
 #include "wire/split.h"
 
@@ -33,20 +34,37 @@ static int64_t lock_of(const faro_spool *s, char purpose) {
 }
 
 /* Each spool has a schema of its own, so that one database can serve many. */
-static void name_schema(const faro_spool *s, char name[static 64]) {
+static void name_schema(const faro_campaign *campaign, size_t shuffler, char name[static 64]) {
   char hex[33];
-  sodium_bin2hex(hex, sizeof hex, s->campaign->digest, 16);
-  snprintf(name, 64, "faro_%s_%zu", hex, s->shuffler);
+  sodium_bin2hex(hex, sizeof hex, campaign->digest, 16);
+  snprintf(name, 64, "faro_%s_%zu", hex, shuffler);
+}
+
+static faro_status find(faro_postgres *link, const char *schema, bool *there, faro_error *error) {
+  PGresult *rows = NULL;
+  const faro_status status = faro_postgres_ask(
+      link, &rows, error, "SELECT count(*) FROM pg_namespace WHERE nspname = $1", "t", schema);
+  *there = status == FARO_OK && faro_postgres_number(rows, 0, 0) > 0;
+  PQclear(rows);
+  return status;
+}
+
+faro_status faro_spool_there(const faro_spool_params *params, bool *there, faro_error *error) {
+  char schema[64];
+  faro_postgres *link = NULL;
+  *there = false;
+  name_schema(params->campaign, params->shuffler, schema);
+  faro_status status = faro_postgres_open(&link, params->database, "SELECT 1", faro_process_ending, error);
+  if (status == FARO_OK) status = find(link, schema, there, error);
+  faro_postgres_close(link);
+  return status;
 }
 
 static faro_status found(faro_spool *s, const char *schema, bool known, faro_error *error) {
   spool_postgres *p = s->postgres;
-  PGresult *rows = NULL;
   char sql[128];
-  faro_status status = faro_postgres_ask(p->link, &rows, error,
-                                         "SELECT count(*) FROM pg_namespace WHERE nspname = $1", "t", schema);
-  const bool there = status == FARO_OK && faro_postgres_number(rows, 0, 0) > 0;
-  PQclear(rows);
+  bool there = false;
+  faro_status status = find(p->link, schema, &there, error);
   if (status != FARO_OK || there) return status;
   if (known)
     return faro_fail(error, FARO_INVALID,
@@ -111,7 +129,7 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   p->leader = lock_of(s, 'l');
   memcpy(p->seal.campaign, s->campaign->digest, sizeof p->seal.campaign);
   p->seal.shuffler = s->shuffler;
-  name_schema(s, schema);
+  name_schema(s->campaign, s->shuffler, schema);
   snprintf(set_up, sizeof set_up, "%sSET search_path = %s",
            faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? FARO_POSTGRES_SILENCE : "", schema);
   faro_status status = may_be_shared(s, error);
