@@ -250,6 +250,24 @@ answers() {
     faro 3 ledger explain --database "postgresql://faro:$wrong"
     not has "$output$stderr" sec
   done
+  # what is no URL is not taken for the name of a file, and is not told either
+  for wrong in 'postgresql:/faro:secret@db1/faro' 'postgresql//faro:secret@db1/faro' 'Postgres:faro:secret@db1' 'faro:secret@db1/faro' \
+    'host=db1 user=faro password=secret dbname=faro' 'password = secret' 'mysql://faro:secret@db1/faro' 'db?user=faro&password=secret'; do
+    sed "\$a database: '$wrong'" "$T/analyzer.yaml" >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    has "$stderr" "wrong.yaml: database must be"
+    not has "$output$stderr" secret
+    sed "\$a database: $T/some.db\nafter:\n  - {database: '$wrong'}" "$T/analyzer.yaml" | sed '/^state:/d' >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    has "$stderr" "wrong.yaml: after[].database must be"
+    not has "$output$stderr" secret
+    sed "\$a database: 'postgresql://there'" "$T/analyzer.yaml" | sed "s|^state:.*|state: '$wrong'|" >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    has "$stderr" "wrong.yaml: state must be the path of a file"
+    not has "$output$stderr" secret
+    (cd "$T" && faro 3 ledger explain --database "$wrong" && has "$stderr" "database must be" && not has "$output$stderr" secret)
+  done
+  [ -z "$(find "$T" -name '*secret*' ! -name '*.secret')" ]
   # one that nobody answers: the analyzer waits
   echo "database: 'postgresql://someone:secret@127.0.0.1:$(free_port)/faro'" >>"$T/analyzer.yaml"
   declare -A pids
@@ -279,7 +297,7 @@ direct() {
   stop analyzer
   local intake=$(psql -qAt -h "$server" -U faro postgres -c "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faro%0'")
   psql -q -h "$server" -U faro postgres -c "ALTER SCHEMA $intake RENAME TO away"
-  run --separate-stderr "$FARO" analyzer --config "$T/analyzer.yaml"
+  run --separate-stderr timeout 120 "$FARO" analyzer --config "$T/analyzer.yaml"
   [ "$status" -eq 3 ]
   has "$stderr" "the database holds nothing of this campaign, but reports were collected for it before"
   psql -q -h "$server" -U faro postgres -c "ALTER SCHEMA away RENAME TO $intake"
@@ -287,4 +305,7 @@ direct() {
   round 2 1
   version 2
   stop analyzer
+  psql -q -h "$server" -U faro postgres -c "DELETE FROM faro_analyzer.campaign"
+  faro 3 ledger explain --database "$database&password=secret"
+  has "$stderr" "the database in the server has no campaign yet"
 }

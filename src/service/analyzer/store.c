@@ -18,9 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "service/analyzer/store_inner.h"
 
 const char *const faro_store_sql[STATEMENTS] = {
@@ -67,7 +69,44 @@ static bool is_url(const char *database) {
   return strncmp(database, "postgresql://", 13) == 0 || strncmp(database, "postgres://", 11) == 0;
 }
 
+/* Whether one of the words that libpq has for a connection is in it: "host=db1 user=faro". */
+static bool has_words(const char *text) {
+  static const char *const words[] = {"host", "hostaddr", "port", "user", "password", "dbname", "service"};
+  for (const char *sign = strchr(text, '='); sign; sign = strchr(sign + 1, '=')) {
+    const char *from = sign;
+    while (from > text && from[-1] == ' ') from--; /* libpq allows blanks */
+    const char *end = from;
+    while (from > text && strchr(" ?&;'\"", from[-1]) == NULL) from--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      if (strlen(words[i]) == (size_t)(end - from) && memcmp(words[i], from, strlen(words[i])) == 0)
+        return true;
+  }
+  return false;
+}
+
+/* postgresql:/faro:secret@db1, posgresql//faro:secret@db1, faro:secret@db1/faro */
+static bool is_like_url(const char *text) {
+  const char *colon = strchr(text, ':');
+  const bool path = *text == '/' || *text == '.';
+  return strncasecmp(text, "postgres", 8) == 0 || strstr(text, "://") ||
+         (!path && colon && strchr(colon, '@'));
+}
+
+faro_status faro_store_check_name(const char *key, const char *database, faro_error *error) {
+  if (is_url(database) || (!is_like_url(database) && !has_words(database))) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "%s must be the path of a file, or a URL postgresql://USER:PASSWORD@HOST/NAME; this looks "
+                   "like neither, and is not shown, because it may hold a password (a file of such a name: "
+                   "./NAME)",
+                   key);
+}
+
+const char *faro_store_name(const char *database) {
+  return is_url(database) ? "the database in the server" : faro_path_end(database);
+}
+
 faro_status faro_store_open(faro_store **store, const char *database, faro_access mode, faro_error *error) {
+  if (faro_store_check_name("database", database, error) != FARO_OK) return FARO_INVALID;
   faro_store *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
   const faro_status status = is_url(database) ? faro_store_postgres_open(made, database, mode, error)
