@@ -309,3 +309,47 @@ direct() {
   faro 3 ledger explain --database "$database&password=secret"
   has "$stderr" "the database in the server has no campaign yet"
 }
+
+# Reads a file of SQLite until the test ends it: reads FILE; sets reader
+reads() {
+  python3 -c '
+import sqlite3, sys, time
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("BEGIN")
+file.execute("SELECT count(*) FROM keys").fetchall()
+print("reads", flush=True)
+time.sleep(600)' "$1" >"$T/reader.out" 3>&- &
+  reader=$!
+  started+=("$reader")
+  local i
+  for ((i = 0; i < 3000; i++)); do
+    [ -s "$T/reader.out" ] && return 0
+    sleep 0.02
+  done
+  return 1
+}
+
+@test "postgres: a standby says that keys could not be wiped, and wipes them later" {
+  direct
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  role_named standby analyzer "$T/standby.yaml"
+  answers " 200 " "$standby_url" /healthz
+  local batch=1 file
+  for file in standby.keys standby.keys.intake; do
+    reads "$T/$file"
+    round $batch 0.5
+    [ "$status" -eq 0 ]
+    round $((batch + 1)) 1
+    [ "$status" -eq 0 ]
+    version $((batch + 1))
+    answers "database-log-not-emptied: keys of batches cannot be published, or wiped" "$standby_url" /healthz
+    kill "$reader"
+    answers " 200 " "$standby_url" /healthz
+    rm "$T/reader.out"
+    batch=$((batch + 1))
+  done
+  faro 0 health "$standby_url"
+  stop standby
+  stop analyzer
+}

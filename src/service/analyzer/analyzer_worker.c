@@ -226,7 +226,9 @@ static void tend_store(faro_analyzer *a) {
 }
 
 void faro_analyzer_tend(faro_analyzer *a) {
-  if (!a->worker.started) tend_store(a);
+  if (a->worker.started) return;
+  tend_store(a);
+  (void)purge_log(a, faro_store_retry_purge);
 }
 
 /* The standby. */

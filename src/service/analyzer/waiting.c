@@ -119,11 +119,25 @@ static faro_status look(faro_waiting *w, bool *due, faro_error *error) {
   return status;
 }
 
+/* A wiped key stays in the log of its file as long as another process reads that. */
+static void purge_keys(faro_waiting *w) {
+  faro_error error = {0};
+  faro_status status = w->store ? faro_store_retry_purge(w->store, &error) : FARO_OK;
+  if (status == FARO_OK && w->intake) status = faro_spool_retry_purge(w->intake, &error);
+  if (status != FARO_OK) faro_log_error("log-not-emptied", &error);
+  const bool left = (w->store && faro_store_needs_purge(w->store)) ||
+                    (w->intake && faro_spool_snapshot(w->intake).needs_purge);
+  faro_health_set(&w->health, FARO_ILL_DATABASE_LOG,
+                  left ? "keys of batches cannot be published, or wiped once they are applied; see the log"
+                       : "");
+}
+
 faro_status faro_waiting_look(faro_waiting *w, bool *due, faro_error *error) {
   faro_error why = {0};
   char text[FARO_ILL_TEXT] = "";
   *due = false;
   const faro_status status = look(w, due, &why);
+  purge_keys(w);
   if (status != FARO_OK) snprintf(text, sizeof text, "%.300s", faro_health_words(&why));
   faro_health_set(&w->health, FARO_ILL_DATABASE, text);
   faro_health_set(&w->health, FARO_ILL_NO_COPY,
