@@ -269,6 +269,24 @@ static void test_postgres__heads_say_who_can_open_what_waits(void **state) {
 }
 
 #ifdef FARO_LIBPQ
+/* Whatever came between, such as a pooler's other client. */
+static void test_postgres__each_commit_waits_for_the_disks(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_postgres *link = NULL;
+  PGresult *rows = NULL;
+  begin(&w, "shuffle-gaussian", 1, 1, 1);
+  assert_ok(faro_postgres_open(&link, w.url, "SET synchronous_commit = off", NULL, error));
+  assert_ok(faro_postgres_begin(link, error));
+  assert_ok(faro_postgres_ask(link, &rows, error, "SELECT current_setting('synchronous_commit')", ""));
+  assert_string_equal(PQgetvalue(rows, 0, 0), "on");
+  PQclear(rows);
+  assert_ok(faro_postgres_commit(link, error));
+  faro_postgres_close(link);
+  end(&w);
+}
+
 /* Over TCP, the server notices within seconds that the machine of a front-end is lost. */
 static void test_postgres__the_server_looks_for_lost_machines(void **state) {
   (void)state;
@@ -709,6 +727,7 @@ int main(void) {
       cmocka_unit_test(test_postgres__there_are_at_most_64_front_ends),
       cmocka_unit_test(test_postgres__keys_are_published_again_after_a_new_connection),
 #ifdef FARO_LIBPQ
+      cmocka_unit_test(test_postgres__each_commit_waits_for_the_disks),
       cmocka_unit_test(test_postgres__the_server_looks_for_lost_machines),
       cmocka_unit_test(test_postgres__what_was_rolled_back_is_not_committed),
       cmocka_unit_test(test_postgres__who_stops_waits_for_no_answer),

@@ -143,7 +143,7 @@ static const char BEAT[] = "UPDATE meta SET beat = beat + 1";
 /* A transaction that is ours as long as nobody else has drawn a token; who wants one waits for its
  * end. */
 static faro_status begin_fenced(struct store_postgres *p, faro_error *error) {
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK) status = check_token(p, TOKEN_LOCKED, error);
   if (status != FARO_OK) faro_postgres_rollback(p->link);
   return status;
@@ -249,7 +249,7 @@ static void rollback(faro_store *s) {
 /* Writes, so that the commit waits for the replicas. A standby may do that: it changes nothing. */
 static faro_status confirm(faro_store *s, faro_error *error) {
   struct store_postgres *p = s->postgres;
-  faro_status status = p->holds ? begin(s, error) : faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = p->holds ? begin(s, error) : faro_postgres_begin(p->link, error);
   if (status == FARO_OK) status = faro_postgres_run(p->link, BEAT, error);
   if (status == FARO_OK) status = commit(s, error);
   if (status != FARO_OK) rollback(s);
@@ -327,7 +327,7 @@ static faro_status publish(struct store_postgres *p, uint64_t applied, faro_erro
   faro_status status = FARO_OK;
   for (uint64_t batch = applied; status == FARO_OK && batch <= applied + FARO_INBOX_MAX; batch++)
     status = faro_batch_keys_make(p->keys, batch, error);
-  if (status == FARO_OK) status = faro_postgres_run(p->link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_begin(p->link, error);
   for (uint64_t batch = applied; status == FARO_OK && batch <= applied + FARO_INBOX_MAX; batch++)
     status = faro_keepers_publish(p->link, p->keys, batch, error);
   if (status == FARO_OK)
@@ -494,7 +494,7 @@ static faro_status found(struct store_postgres *p, faro_error *error) {
 
 /* Two analyzers that start at once must not both found it. */
 static faro_status found_once(struct store_postgres *p, faro_error *error) {
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock($1)", "i", FOUND);
   if (status == FARO_OK) status = found(p, error);
@@ -512,7 +512,7 @@ static faro_status hold(struct store_postgres *p, faro_error *error) {
   p->token = token & INT64_MAX;
   faro_status status = try_lock(p, &got, error);
   if (status == FARO_OK && !got) return faro_fail(error, FARO_OLD, "another analyzer holds this database");
-  if (status == FARO_OK) status = faro_postgres_run(p->link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "UPDATE meta SET token = $1", "i", p->token);
   if (status == FARO_OK) status = faro_postgres_commit(p->link, error);

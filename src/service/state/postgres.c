@@ -229,6 +229,10 @@ void faro_postgres_close(faro_postgres *p) {
 
 /* Transactions. */
 
+faro_status faro_postgres_begin(faro_postgres *p, faro_error *error) {
+  return faro_postgres_run(p, "BEGIN; SET LOCAL synchronous_commit = on", error);
+}
+
 faro_status faro_postgres_commit(faro_postgres *p, faro_error *error) {
   PGresult *answer = NULL;
   p->warned = false;

@@ -80,7 +80,7 @@ static faro_status found(faro_spool *s, const char *schema, bool known, faro_err
 /* Two front-ends that start at once must not both found it. */
 static faro_status found_once(faro_spool *s, const char *schema, bool known, faro_error *error) {
   spool_postgres *p = s->postgres;
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock($1)", "i", p->lock);
   if (status == FARO_OK) status = found(s, schema, known, error);
@@ -213,7 +213,8 @@ faro_status faro_spool_pg_make_room(faro_spool *s, faro_error *error) {
  * it yet. They do when a write of our own was committed after that. */
 static faro_status wipe_released(faro_spool *s, faro_error *error) {
   spool_postgres *p = s->postgres;
-  faro_status status = faro_postgres_run(p->link, "BEGIN; UPDATE meta SET version = version", error);
+  faro_status status = faro_postgres_begin(p->link, error);
+  if (status == FARO_OK) status = faro_postgres_run(p->link, "UPDATE meta SET version = version", error);
   if (status == FARO_OK) status = faro_postgres_commit(p->link, error);
   faro_postgres_rollback(p->link);
   return status == FARO_OK ? faro_batch_keys_wipe(p->keys, s->released, error) : status;
