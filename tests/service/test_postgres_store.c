@@ -282,7 +282,7 @@ static faro_status connect_anew(const world *w, faro_store *store, faro_error *e
   server_query(w->server, SCHEMA,
                "DO \\$\\$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
                " LOOP PERFORM pg_sleep(0.01); END LOOP; END \\$\\$");
-  const faro_status noticed = faro_store_ready(store, error); /* that the session has ended */
+  const faro_status noticed = faro_store_ready(store, error); /* the session may be just ending */
   if (noticed != FARO_SYSTEM) return noticed;
   *error = (faro_error){0};
   return faro_store_ready(store, error);
@@ -427,6 +427,28 @@ static void test_postgres_store__a_large_batch_is_applied_in_a_session_that_must
   end(&w);
 }
 
+/* A session that the server has ended is noticed without a statement that fails. */
+static void test_postgres_store__a_session_that_was_ended_costs_no_failure(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_store *other = NULL;
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  begin_state(store);
+  assert_ok(faro_store_open(&other, w.url, FARO_READ_ONLY, error));
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(server_command("kill", w.server), 0);
+    assert_int_equal(server_command("start", w.server), 0);
+    if (i == 0) assert_ok(receive(store, 0, error));
+    else assert_ok(faro_store_ready(store, error));
+    assert_ok(faro_store_ready(other, error));
+  }
+  faro_store_close(other);
+  faro_store_close(store);
+  end(&w);
+}
+
 /* What was sealed to the keys of two analyzers can be opened by each. A key of an applied batch is
  * gone, and a database that has fewer batches than the file of keys is an old copy. */
 static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void **state) {
@@ -561,6 +583,7 @@ int main(void) {
       cmocka_unit_test(test_postgres_store__what_lacks_batches_is_refused_after_a_lost_connection),
       cmocka_unit_test(test_postgres_store__a_batch_follows_the_one_before_it),
       cmocka_unit_test(test_postgres_store__a_large_batch_is_applied_in_a_session_that_must_not_be_silent),
+      cmocka_unit_test(test_postgres_store__a_session_that_was_ended_costs_no_failure),
       cmocka_unit_test(test_postgres_store__bodies_wait_for_the_keepers_of_their_batch),
       cmocka_unit_test(test_postgres_store__nothing_readable_of_an_applied_batch_remains),
   };

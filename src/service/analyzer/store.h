@@ -21,9 +21,9 @@ typedef struct faro_store faro_store;
 faro_status faro_store_open(faro_store **store, const char *database, faro_access mode,
                             faro_error *error) FARO_WARN_UNUSED;
 void faro_store_close(faro_store *store); /* NULL is allowed */
-/* Whether it can be a path or a URL. What was meant to be a URL and is none is not taken for a path:
- * it may have a password, which would be in messages, and in the name of a file. `key` is that of
- * the setting or the option. */
+/* Whether it can be a path or a URL. What was meant to be a URL and is none is not taken for a
+ * path: it may have a password, which would be in messages, and in the name of a file. `key` is
+ * that of the setting. */
 faro_status faro_store_check_name(const char *key, const char *database, faro_error *error) FARO_WARN_UNUSED;
 /* What a message says of it: the name of the file, or that it is in a server. */
 const char *faro_store_name(const char *database);
@@ -167,8 +167,9 @@ faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error)
  * release is sealed in the same way, because it may hold sums without noise. */
 
 /* Connects again if the connection was lost, and asks whether the database is still ours. Call it
- * every few seconds: the server ends a session that is silent for longer, so that another analyzer
- * can take over from one that hangs. A store that was opened for reading connects here only. */
+ * every few seconds: the server ends a session that holds the database and is silent for longer, so
+ * that another analyzer can take over from one that hangs. A store that was opened for reading
+ * connects here only. */
 faro_status faro_store_ready(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 bool faro_store_replaced(const faro_store *store); /* from any thread */
 /* Opens or makes the file of keys, and publishes those of the next batches. Campaigns whose bodies

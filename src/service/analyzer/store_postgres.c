@@ -52,15 +52,16 @@ enum { VERSION = 1 };
 /* Advisory locks of the database: to found the state, and to hold it. */
 static const int64_t FOUND = 0x6661726f00000001, HOLD = 0x6661726f00000002;
 
-/* A session that is silent for this long is of an analyzer that hangs: it is heard of every two
- * seconds. Within a transaction it may be learning, for a minute unless the server or the URL says
- * something else. One that only reads, a standby's, must not keep what it has locked for as long as
- * the analyzer waits for it (SESSION of postgres.c). */
-#define COMMON FARO_POSTGRES_SILENCE "SET search_path = " NAME ";"
-static const char READING[] = COMMON "SET idle_in_transaction_session_timeout = '10s'";
-static const char WRITING[] =
-    COMMON "SELECT set_config(name, CASE reset_val WHEN '0' THEN '60s' ELSE reset_val END, false)"
-           " FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'";
+/* A session that holds the database and is silent for this long is of an analyzer that hangs: it is
+ * heard of every two seconds. Within a transaction it may be learning, for a minute unless the
+ * server or the URL says something else. One that only reads, a standby's, holds nothing outside
+ * transactions, and must not keep what it has locked there for as long as the analyzer waits for it
+ * (SESSION of postgres.c). */
+#define PLACE "SET search_path = " NAME ";"
+static const char READING[] = PLACE "SET idle_in_transaction_session_timeout = '10s'";
+static const char WRITING[] = FARO_POSTGRES_SILENCE PLACE
+    "SELECT set_config(name, CASE reset_val WHEN '0' THEN '60s' ELSE reset_val END, false)"
+    " FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'";
 
 struct store_postgres {
   faro_postgres *link;
@@ -109,10 +110,13 @@ static faro_status check_token(struct store_postgres *p, const char *sql, faro_e
   return is_replaced(error);
 }
 
-static faro_status try_lock(struct store_postgres *p, bool *got, faro_error *error) {
+/* The lock ends with the session, or at once, with the statement. */
+static const char FOR_GOOD[] = "SELECT pg_try_advisory_lock($1)::integer::bigint";
+static const char FOR_A_MOMENT[] = "SELECT pg_try_advisory_xact_lock($1)::integer::bigint";
+
+static faro_status try_lock(struct store_postgres *p, const char *sql, bool *got, faro_error *error) {
   PGresult *rows = NULL;
-  const faro_status status =
-      faro_postgres_ask(p->link, &rows, error, "SELECT pg_try_advisory_lock($1)::integer::bigint", "i", HOLD);
+  const faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "i", HOLD);
   *got = status == FARO_OK && faro_postgres_number(rows, 0, 0) == 1;
   PQclear(rows);
   return status;
@@ -159,7 +163,7 @@ static faro_status commit_or_leave(struct store_postgres *p, faro_error *error) 
  * came before is confirmed. */
 static faro_status resume(struct store_postgres *p, faro_error *error) {
   bool got = false;
-  faro_status status = try_lock(p, &got, error);
+  faro_status status = try_lock(p, FOR_GOOD, &got, error);
   if (status == FARO_OK && !got) {
     status = check_token(p, TOKEN, error);
     if (status != FARO_OK) return status;
@@ -468,9 +472,7 @@ faro_status faro_store_postgres_follow(faro_store *s, bool *unheld, faro_error *
   bool got = false;
   faro_status status = connect_again(p, error);
   if (status == FARO_OK && p->keys) status = tend_keys(p, error);
-  if (status == FARO_OK) status = try_lock(p, &got, error);
-  if (status == FARO_OK && got)
-    status = faro_postgres_do(p->link, error, "SELECT pg_advisory_unlock($1)", "i", HOLD);
+  if (status == FARO_OK) status = try_lock(p, FOR_A_MOMENT, &got, error);
   if (status == FARO_OK && got)
     status = check_keys(p, SECRET_BODY, "SELECT number, substring(body for $1::integer) FROM inbox", error);
   if (status == FARO_OK && got)
@@ -510,7 +512,7 @@ static faro_status hold(struct store_postgres *p, faro_error *error) {
   int64_t token = 0;
   randombytes_buf(&token, sizeof token);
   p->token = token & INT64_MAX;
-  faro_status status = try_lock(p, &got, error);
+  faro_status status = try_lock(p, FOR_GOOD, &got, error);
   if (status == FARO_OK && !got) return faro_fail(error, FARO_OLD, "another analyzer holds this database");
   if (status == FARO_OK) status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
