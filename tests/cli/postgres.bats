@@ -200,6 +200,25 @@ answers() {
   return 1
 }
 
+# Reads a file of SQLite until the test ends it: reads FILE; sets reader
+reads() {
+  python3 -c '
+import sqlite3, sys, time
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("BEGIN")
+file.execute("SELECT count(*) FROM keys").fetchall()
+print("reads", flush=True)
+time.sleep(600)' "$1" >"$T/reader.out" 3>&- &
+  reader=$!
+  started+=("$reader")
+  local i
+  for ((i = 0; i < 3000; i++)); do
+    [ -s "$T/reader.out" ] && return 0
+    sleep 0.02
+  done
+  return 1
+}
+
 @test "postgres: an archived campaign is served on, and again after a start" {
   sharing
   "$FARO" keys tokens --count 1 --out "$T/admin"
@@ -213,11 +232,15 @@ answers() {
   role_named analyzer analyzer "$T/analyzer.yaml"
   round 1 0.5
   [ "$status" -eq 0 ]
+  reads "$T/analyzer.keys"
   round 2 1
   [ "$status" -eq 0 ]
   version 2
   faro 0 campaign finish --url "$admin" --token "$T/admin.tokens"
   faro 0 campaign archive --url "$admin" --token "$T/admin.tokens"
+  answers "database-log-not-emptied" "$analyzer_url" /healthz # keys that could not be wiped are wiped all the same
+  kill "$reader"
+  answers " 200 " "$analyzer_url" /healthz
   for i in 1 2; do
     sleep 5 # each answer is read anew: the last one would be given out again
     answers '"archived"' "$analyzer_url" "/v1/ledger?from=$i"
@@ -310,25 +333,6 @@ direct() {
   has "$stderr" "the database in the server has no campaign yet"
 }
 
-# Reads a file of SQLite until the test ends it: reads FILE; sets reader
-reads() {
-  python3 -c '
-import sqlite3, sys, time
-file = sqlite3.connect(sys.argv[1], isolation_level=None)
-file.execute("BEGIN")
-file.execute("SELECT count(*) FROM keys").fetchall()
-print("reads", flush=True)
-time.sleep(600)' "$1" >"$T/reader.out" 3>&- &
-  reader=$!
-  started+=("$reader")
-  local i
-  for ((i = 0; i < 3000; i++)); do
-    [ -s "$T/reader.out" ] && return 0
-    sleep 0.02
-  done
-  return 1
-}
-
 @test "postgres: a standby says that keys could not be wiped, and wipes them later" {
   direct
   declare -A pids
@@ -351,5 +355,33 @@ time.sleep(600)' "$1" >"$T/reader.out" 3>&- &
   done
   faro 0 health "$standby_url"
   stop standby
+  stop analyzer
+}
+
+# What the server says: says SQL
+says() { psql -qAt -h "$server" -U faro postgres -c "$1"; }
+
+@test "postgres: a change of state whose answer is lost is found in the database" {
+  sharing
+  "$FARO" keys tokens --count 1 --out "$T/admin"
+  local admin="http://127.0.0.1:$(free_port)" token="Authorization: Bearer $(cat "$T/admin.tokens")" i
+  sed -i "1i admin-listen: ${admin#http://}\nadmin-tokens: $T/admin.hashes" "$T/analyzer.yaml"
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  answers '"state":"open"' "$admin" /v1/status.json "$token"
+  says "ALTER SYSTEM SET synchronous_standby_names = 'nobody'" # commits wait for a replica that is not there
+  says "SELECT pg_reload_conf()"
+  "$FARO" campaign pause --url "$admin" --token "$T/admin.tokens" >"$T/pause.out" 2>&1 3>&- &
+  local pause=$!
+  for ((i = 0; i < 3000; i++)); do # the server keeps it, and answers that it may not have the replica's word
+    [ "$(says "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")" = 0 ] || break
+    sleep 0.02
+  done
+  says "ALTER SYSTEM SET synchronous_standby_names = ''"
+  says "SELECT pg_reload_conf()"
+  wait "$pause" || true
+  [ "$(says "SELECT state FROM faro_analyzer.life ORDER BY number DESC LIMIT 1")" = paused ]
+  answers '"state":"paused"' "$admin" /v1/life "$token" # as the analyzer has it in memory
+  grep -q '"event":"campaign-is","state":"paused"' "$T/analyzer.log"
   stop analyzer
 }
