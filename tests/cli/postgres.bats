@@ -385,3 +385,39 @@ says() { psql -qAt -h "$server" -U faro postgres -c "$1"; }
   grep -q '"event":"campaign-is","state":"paused"' "$T/analyzer.log"
   stop analyzer
 }
+
+@test "postgres: a replica that lacks a batch is refused by the analyzer that applied it" {
+  sharing
+  tests/support/postgres replica "$server"
+  says "ALTER SYSTEM SET synchronous_standby_names = ''" # nobody waits for it
+  says "SELECT pg_reload_conf()"
+  sed -i "s|^database:.*|database: postgresql:///postgres?host=$server,$server/replica\&user=faro|" "$T/analyzer.yaml"
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  role_named shuffler shuffler "$T/shuffler.yaml"
+  round 1 0.5
+  round 2 1
+  version 2
+  local i
+  for ((i = 0; i < 3000; i++)); do # it has the first batch
+    [ "$(psql -qAt -h "$server/replica" -U faro postgres -c 'SELECT count(*) FROM faro_analyzer.ledger')" = 1 ] && break
+    sleep 0.02
+  done
+  tests/support/postgres kill "$server/replica"
+  round 3 1
+  round 1 1
+  version 3
+  tests/support/postgres kill "$server"
+  tests/support/postgres start "$server/replica"
+  tests/support/postgres promote "$server"
+  logged analyzer '"event":"database-old"'
+  answers "database-lost: the database is an old copy, or a replica that was behind" "$analyzer_url" /healthz
+  round 2 1
+  round 3 1
+  [ "$(psql -qAt -h "$server/replica" -U faro postgres -c 'SELECT count(*), max(batch) FROM faro_analyzer.ledger')" = "1|0" ]
+  version 3
+  stop analyzer
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml" # nor after a start
+  has "$stderr" "an old copy was restored"
+  stop shuffler
+}
