@@ -116,7 +116,7 @@ static faro_status read_documents(source *s, documents *d, faro_error *error) {
   faro_store_state state = {0};
   status = faro_store_campaign(s->store, &d->campaign, d->founder, error);
   if (status == FARO_OK && !d->campaign.bytes)
-    status = faro_fail(error, FARO_INVALID, "%s has no campaign yet", s->r->database);
+    status = faro_fail(error, FARO_INVALID, "%s has no campaign yet", faro_store_name(s->r->database));
   if (status == FARO_OK) status = faro_store_move(s->store, &d->move, error);
   if (status == FARO_OK) status = faro_store_state_load(s->store, &state, error);
   d->policy = state.policy;

@@ -200,6 +200,25 @@ answers() {
   return 1
 }
 
+# Reads a file of SQLite until the test ends it: reads FILE; sets reader
+reads() {
+  python3 -c '
+import sqlite3, sys, time
+file = sqlite3.connect(sys.argv[1], isolation_level=None)
+file.execute("BEGIN")
+file.execute("SELECT count(*) FROM keys").fetchall()
+print("reads", flush=True)
+time.sleep(600)' "$1" >"$T/reader.out" 3>&- &
+  reader=$!
+  started+=("$reader")
+  local i
+  for ((i = 0; i < 3000; i++)); do
+    [ -s "$T/reader.out" ] && return 0
+    sleep 0.02
+  done
+  return 1
+}
+
 @test "postgres: an archived campaign is served on, and again after a start" {
   sharing
   "$FARO" keys tokens --count 1 --out "$T/admin"
@@ -213,11 +232,15 @@ answers() {
   role_named analyzer analyzer "$T/analyzer.yaml"
   round 1 0.5
   [ "$status" -eq 0 ]
+  reads "$T/analyzer.keys"
   round 2 1
   [ "$status" -eq 0 ]
   version 2
   faro 0 campaign finish --url "$admin" --token "$T/admin.tokens"
   faro 0 campaign archive --url "$admin" --token "$T/admin.tokens"
+  answers "database-log-not-emptied" "$analyzer_url" /healthz # keys that could not be wiped are wiped all the same
+  kill "$reader"
+  answers " 200 " "$analyzer_url" /healthz
   for i in 1 2; do
     sleep 5 # each answer is read anew: the last one would be given out again
     answers '"archived"' "$analyzer_url" "/v1/ledger?from=$i"
@@ -250,6 +273,24 @@ answers() {
     faro 3 ledger explain --database "postgresql://faro:$wrong"
     not has "$output$stderr" sec
   done
+  # what is no URL is not taken for the name of a file, and is not told either
+  for wrong in 'postgresql:/faro:secret@db1/faro' 'postgresql//faro:secret@db1/faro' 'Postgres:faro:secret@db1' 'faro:secret@db1/faro' \
+    'host=db1 user=faro password=secret dbname=faro' 'password = secret' 'mysql://faro:secret@db1/faro' 'db?user=faro&password=secret'; do
+    sed "\$a database: '$wrong'" "$T/analyzer.yaml" >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    has "$stderr" "wrong.yaml: database must be"
+    not has "$output$stderr" secret
+    sed "\$a database: $T/some.db\nafter:\n  - {database: '$wrong'}" "$T/analyzer.yaml" | sed '/^state:/d' >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    has "$stderr" "wrong.yaml: after[].database must be"
+    not has "$output$stderr" secret
+    sed "\$a database: 'postgresql://there'" "$T/analyzer.yaml" | sed "s|^state:.*|state: '$wrong'|" >"$T/wrong.yaml"
+    faro 3 analyzer --check-config --config "$T/wrong.yaml"
+    has "$stderr" "wrong.yaml: state must be the path of a file"
+    not has "$output$stderr" secret
+    (cd "$T" && faro 3 ledger explain --database "$wrong" && has "$stderr" "database must be" && not has "$output$stderr" secret)
+  done
+  [ -z "$(find "$T" -name '*secret*' ! -name '*.secret')" ]
   # one that nobody answers: the analyzer waits
   echo "database: 'postgresql://someone:secret@127.0.0.1:$(free_port)/faro'" >>"$T/analyzer.yaml"
   declare -A pids
@@ -260,4 +301,123 @@ answers() {
   not has "$(get "$analyzer_url" /metrics)" someone
   not grep -q secret "$T/analyzer.log"
   stop analyzer
+}
+
+# The analyzers collect reports themselves: direct
+direct() {
+  local i
+  sharing
+  sed -i "/^shufflers:/,/url:/d; s/release: shuffle-bits/release: central-tree/; s/^state:/tokens: ${T//\//\\/}\/clients.hashes\n&/" "$T/analyzer.yaml" "$T/standby.yaml"
+  for i in 1 2 3; do echo "trust: joint" >>"$T/$i.yaml"; done
+}
+
+@test "postgres: an intake that is lost is not founded again" {
+  direct
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 1 0.5
+  [ "$status" -eq 0 ] && [ -z "$stderr" ]
+  stop analyzer
+  local intake=$(psql -qAt -h "$server" -U faro postgres -c "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faro%0'")
+  psql -q -h "$server" -U faro postgres -c "ALTER SCHEMA $intake RENAME TO away"
+  run --separate-stderr timeout 120 "$FARO" analyzer --config "$T/analyzer.yaml"
+  [ "$status" -eq 3 ]
+  has "$stderr" "the database holds nothing of this campaign, but reports were collected for it before"
+  psql -q -h "$server" -U faro postgres -c "ALTER SCHEMA away RENAME TO $intake"
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  round 2 1
+  version 2
+  stop analyzer
+  psql -q -h "$server" -U faro postgres -c "DELETE FROM faro_analyzer.campaign"
+  faro 3 ledger explain --database "$database&password=secret"
+  has "$stderr" "the database in the server has no campaign yet"
+}
+
+@test "postgres: a standby says that keys could not be wiped, and wipes them later" {
+  direct
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  role_named standby analyzer "$T/standby.yaml"
+  answers " 200 " "$standby_url" /healthz
+  local batch=1 file
+  for file in standby.keys standby.keys.intake; do
+    reads "$T/$file"
+    round $batch 0.5
+    [ "$status" -eq 0 ]
+    round $((batch + 1)) 1
+    [ "$status" -eq 0 ]
+    version $((batch + 1))
+    answers "database-log-not-emptied: keys of batches cannot be published, or wiped" "$standby_url" /healthz
+    kill "$reader"
+    answers " 200 " "$standby_url" /healthz
+    rm "$T/reader.out"
+    batch=$((batch + 1))
+  done
+  faro 0 health "$standby_url"
+  stop standby
+  stop analyzer
+}
+
+# What the server says: says SQL
+says() { psql -qAt -h "$server" -U faro postgres -c "$1"; }
+
+@test "postgres: a change of state whose answer is lost is found in the database" {
+  sharing
+  "$FARO" keys tokens --count 1 --out "$T/admin"
+  local admin="http://127.0.0.1:$(free_port)" token="Authorization: Bearer $(cat "$T/admin.tokens")" i
+  sed -i "1i admin-listen: ${admin#http://}\nadmin-tokens: $T/admin.hashes" "$T/analyzer.yaml"
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  answers '"state":"open"' "$admin" /v1/status.json "$token"
+  says "ALTER SYSTEM SET synchronous_standby_names = 'nobody'" # commits wait for a replica that is not there
+  says "SELECT pg_reload_conf()"
+  "$FARO" campaign pause --url "$admin" --token "$T/admin.tokens" >"$T/pause.out" 2>&1 3>&- &
+  local pause=$!
+  for ((i = 0; i < 3000; i++)); do # the server keeps it, and answers that it may not have the replica's word
+    [ "$(says "SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")" = 0 ] || break
+    sleep 0.02
+  done
+  says "ALTER SYSTEM SET synchronous_standby_names = ''"
+  says "SELECT pg_reload_conf()"
+  wait "$pause" || true
+  [ "$(says "SELECT state FROM faro_analyzer.life ORDER BY number DESC LIMIT 1")" = paused ]
+  answers '"state":"paused"' "$admin" /v1/life "$token" # as the analyzer has it in memory
+  grep -q '"event":"campaign-is","state":"paused"' "$T/analyzer.log"
+  stop analyzer
+}
+
+@test "postgres: a replica that lacks a batch is refused by the analyzer that applied it" {
+  sharing
+  tests/support/postgres replica "$server"
+  says "ALTER SYSTEM SET synchronous_standby_names = ''" # nobody waits for it
+  says "SELECT pg_reload_conf()"
+  sed -i "s|^database:.*|database: postgresql:///postgres?host=$server,$server/replica\&user=faro|" "$T/analyzer.yaml"
+  declare -A pids
+  role_named analyzer analyzer "$T/analyzer.yaml"
+  role_named shuffler shuffler "$T/shuffler.yaml"
+  round 1 0.5
+  round 2 1
+  version 2
+  local i
+  for ((i = 0; i < 3000; i++)); do # it has the first batch
+    [ "$(psql -qAt -h "$server/replica" -U faro postgres -c 'SELECT count(*) FROM faro_analyzer.ledger')" = 1 ] && break
+    sleep 0.02
+  done
+  tests/support/postgres kill "$server/replica"
+  round 3 1
+  round 1 1
+  version 3
+  tests/support/postgres kill "$server"
+  tests/support/postgres start "$server/replica"
+  tests/support/postgres promote "$server"
+  logged analyzer '"event":"database-old"'
+  answers "database-lost: the database is an old copy, or a replica that was behind" "$analyzer_url" /healthz
+  round 2 1
+  round 3 1
+  [ "$(psql -qAt -h "$server/replica" -U faro postgres -c 'SELECT count(*), max(batch) FROM faro_analyzer.ledger')" = "1|0" ]
+  version 3
+  stop analyzer
+  faro 3 analyzer --check-config --config "$T/analyzer.yaml" # nor after a start
+  has "$stderr" "an old copy was restored"
+  stop shuffler
 }

@@ -192,6 +192,48 @@ static void test_applier__comes_back_when_going_back_failed(void **state) {
   close_scene(&s);
 }
 
+/* Another hand on the file, as that of a server that gives back an old copy. */
+static void change(const scene *s, const char *sql) {
+  sqlite3 *other = NULL;
+  assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
+  assert_int_equal(sqlite3_exec(other, sql, NULL, NULL, NULL), SQLITE_OK);
+  assert_int_equal(sqlite3_close(other), SQLITE_OK);
+}
+
+/* A database that lacks an applied batch is not gone on with, and not gone back to: the ledger gets
+ * no gap, and the policy stays. */
+static void test_applier__refuses_a_database_that_has_gone_back(void **state) {
+  (void)state;
+  scene s;
+  bool applied = false;
+  open_scene(&s, FARO_LEVEL_EVENT, 1);
+  for (uint64_t b = 0; b < 2; b++) {
+    receive(&s, b);
+    assert_ok(faro_applier_step(s.applier, &applied, error));
+    assert_true(applied);
+    if (b == 0) change(&s, "CREATE TABLE old AS SELECT * FROM state");
+  }
+  receive(&s, 2);
+  change(&s,
+         "CREATE TABLE new AS SELECT * FROM state; CREATE TABLE row AS SELECT * FROM ledger WHERE batch = 1;"
+         "DELETE FROM state; INSERT INTO state SELECT * FROM old; DELETE FROM ledger WHERE batch = 1");
+  for (int i = 0; i < 2; i++) {
+    faro_error why = {0};
+    assert_int_equal(faro_applier_step(s.applier, &applied, &why), FARO_INVALID);
+    assert_non_null(
+        strstr(why.message, i == 0 ? "does not hold the state after 2 batches" : "is an old copy"));
+    assert_false(applied);
+    assert_int_equal(faro_applier_snapshot(s.applier).version, 3);
+    assert_int_equal(charged(&s), 1);
+  }
+  change(&s, "DELETE FROM state; INSERT INTO state SELECT * FROM new; INSERT INTO ledger SELECT * FROM row");
+  assert_ok(faro_applier_step(s.applier, &applied, error));
+  assert_true(applied);
+  assert_twins(&s);
+  assert_int_equal(charged(&s), 3);
+  close_scene(&s);
+}
+
 /* Batches that wait are applied when the state is opened again; applied ones are not. */
 static void test_applier__goes_on_where_it_was(void **state) {
   (void)state;
@@ -827,6 +869,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_applier__a_commit_that_fails_leaves_nothing_and_is_tried_again),
       cmocka_unit_test(test_applier__comes_back_when_going_back_failed),
+      cmocka_unit_test(test_applier__refuses_a_database_that_has_gone_back),
       cmocka_unit_test(test_applier__goes_on_where_it_was),
       cmocka_unit_test(test_applier__without_memory_no_report_is_taken_for_spoiled),
       cmocka_unit_test(test_applier__batches_of_different_sizes_over_restarts),

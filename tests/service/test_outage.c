@@ -3,6 +3,8 @@
  * */
 #define _GNU_SOURCE
 #include <math.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -359,6 +361,53 @@ static void close_desk(desk *d) {
   faro_metrics_destroy(d->metrics);
 }
 
+typedef struct patient {
+  faro_health *health;
+  faro_ill ill;
+} patient;
+
+static void *fall_ill(void *context) {
+  const patient *p = context;
+  faro_health_set(p->health, p->ill, "a reason");
+  return NULL;
+}
+
+/* How many bytes wait in a pipe. */
+static size_t drain(int pipe) {
+  char bytes[4096];
+  struct pollfd waits = {.fd = pipe, .events = POLLIN};
+  const ssize_t count = poll(&waits, 1, 0) > 0 ? read(pipe, bytes, sizeof bytes) : 0;
+  return count > 0 ? (size_t)count : 0;
+}
+
+/* Who sees the text of a reason finds its line in the log. */
+static void test_outage__the_log_comes_before_the_text(void **state) {
+  (void)state;
+  desk d;
+  int ends[2];
+  size_t late = 0;
+  open_desk(&d, 1);
+  assert_int_equal(pipe(ends), 0);
+  const int kept = dup(STDERR_FILENO);
+  assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+  for (size_t i = 0; i < FARO_ILLS; i++) { /* a reason of which the log was told just now is held back */
+    pthread_t thread;
+    patient p = {.health = &d.health, .ill = (faro_ill)i};
+    char text[FARO_ILL_TEXT];
+    const bool begun = pthread_create(&thread, NULL, fall_ill, &p) == 0;
+    while (begun && !faro_health_get(&d.health, p.ill, text)) continue;
+    late += drain(ends[0]) == 0;
+    if (begun) assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)drain(ends[0]);
+  }
+  assert_int_equal(dup2(kept, STDERR_FILENO), STDERR_FILENO);
+  assert_int_equal(late, 0);
+  close(kept);
+  close(ends[0]);
+  close(ends[1]);
+  close_desk(&d);
+}
+
 static bool ill(desk *d, faro_ill which, bool finished, double now) {
   char text[FARO_ILL_TEXT];
   faro_peers_check(&d->peers, finished, now, &d->health);
@@ -602,6 +651,7 @@ static void test_standing__is_read_or_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_outage__the_log_comes_before_the_text),
       cmocka_unit_test(test_outage__an_old_intake_is_refused),
       cmocka_unit_test(test_outage__an_old_database_is_noticed_by_both_sides),
       cmocka_unit_test(test_outage__an_old_state_of_a_shuffler_is_noticed_by_both_sides),

@@ -243,7 +243,50 @@ static void test_postgres__keys_are_published_again_after_a_new_connection(void 
   end(&w);
 }
 
+/* A standby of an analyzer that collects itself asks who can open what waits when it is to take
+ * over, and not whenever it looks. The heads are enough for that. */
+static void test_postgres__heads_say_who_can_open_what_waits(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_spool *first = NULL, *late = NULL;
+  faro_error why = {0};
+  begin(&w, "local-gaussian", 3, 2, 3);
+  assert_ok(open_front(&w, 0, &first, error));
+  assert_int_equal(send_one(&w, first, 0, 1, 1), FARO_VERDICT_ACCEPTED);
+  assert_ok(open_front(&w, 1, &late, error));
+  assert_ok(faro_spool_probe(late, error));
+  assert_int_equal(faro_spool_opens(late, &why), FARO_SYSTEM);
+  assert_non_null(strstr(why.message, "batch 0 came before this analyzer had published its key"));
+  assert_ok(faro_spool_opens(first, error));
+  assert_int_equal(ask(&w, "UPDATE groups SET body = substring(body for 4 + 96) RETURNING 1"), 1);
+  assert_ok(faro_spool_opens(first, error));
+  assert_int_equal(ask(&w, "UPDATE groups SET body = substring(body for 4 + 95) RETURNING 1"), 1);
+  assert_int_equal(faro_spool_opens(first, NULL), FARO_SYSTEM);
+  faro_spool_close(first);
+  faro_spool_close(late);
+  end(&w);
+}
+
 #ifdef FARO_LIBPQ
+/* Whatever came between, such as a pooler's other client. */
+static void test_postgres__each_commit_waits_for_the_disks(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_postgres *link = NULL;
+  PGresult *rows = NULL;
+  begin(&w, "shuffle-gaussian", 1, 1, 1);
+  assert_ok(faro_postgres_open(&link, w.url, "SET synchronous_commit = off", NULL, error));
+  assert_ok(faro_postgres_begin(link, error));
+  assert_ok(faro_postgres_ask(link, &rows, error, "SELECT current_setting('synchronous_commit')", ""));
+  assert_string_equal(PQgetvalue(rows, 0, 0), "on");
+  PQclear(rows);
+  assert_ok(faro_postgres_commit(link, error));
+  faro_postgres_close(link);
+  end(&w);
+}
+
 /* Over TCP, the server notices within seconds that the machine of a front-end is lost. */
 static void test_postgres__the_server_looks_for_lost_machines(void **state) {
   (void)state;
@@ -668,6 +711,9 @@ static void test_sealed__opens_only_what_was_sealed(void **state) {
   }
   for (size_t i = 0; i < size; i++)
     assert_int_equal(faro_sealed_open(&as, &pair[0], sealed, i, opened, sizeof opened), FARO_SEALED_FORGED);
+  for (size_t i = 0; i < 3; i++) /* the head says whose it is */
+    assert_int_equal(faro_sealed_is_for(&pair[i], sealed, 4 + 2 * 96), i < 2);
+  assert_false(faro_sealed_is_for(&pair[0], sealed, 4 + 2 * 96 - 1));
   assert_int_equal(faro_sealed_write(&as, keepers, 0, text, sizeof text, &sealed, &size, NULL), FARO_SYSTEM);
   free(sealed);
 }
@@ -676,10 +722,12 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_sealed__opens_only_what_was_sealed),
       cmocka_unit_test(test_postgres__front_ends_fill_one_batch),
+      cmocka_unit_test(test_postgres__heads_say_who_can_open_what_waits),
       cmocka_unit_test(test_postgres__accepted_before_waits_for_replicas_too),
       cmocka_unit_test(test_postgres__there_are_at_most_64_front_ends),
       cmocka_unit_test(test_postgres__keys_are_published_again_after_a_new_connection),
 #ifdef FARO_LIBPQ
+      cmocka_unit_test(test_postgres__each_commit_waits_for_the_disks),
       cmocka_unit_test(test_postgres__the_server_looks_for_lost_machines),
       cmocka_unit_test(test_postgres__what_was_rolled_back_is_not_committed),
       cmocka_unit_test(test_postgres__who_stops_waits_for_no_answer),

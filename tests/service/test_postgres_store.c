@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "service/analyzer/store.h"
+#include "service/analyzer/applier.h"
 #include "service/state/batch_keys.h"
 #include "service/state/spool.h"
 #include "support/database_server.h"
@@ -68,6 +68,14 @@ static faro_status receive(faro_store *store, uint64_t number, faro_error *error
   return faro_store_receive(store, &batch, sizeof PLAIN, hash, error);
 }
 
+/* The state before the first batch. */
+static void begin_state(faro_store *store) {
+  unsigned char bytes[] = "state";
+  const faro_blob some = {.bytes = bytes, .length = sizeof bytes};
+  const faro_blob sums = {.bytes = (unsigned char *)SUMS, .length = sizeof SUMS};
+  assert_ok(faro_store_begin(store, &(faro_store_state){.release = sums, .policy = some}, error));
+}
+
 static faro_status apply(faro_store *store, uint64_t number, faro_error *error) {
   unsigned char bytes[] = "state";
   const faro_blob some = {.bytes = bytes, .length = sizeof bytes};
@@ -82,7 +90,8 @@ static faro_status apply(faro_store *store, uint64_t number, faro_error *error) 
                             .delta = 1e-17,
                             .charged = number + 1,
                             .allowed = 9,
-                            .when = "now"};
+                            .when = "now",
+                            .hash = {(unsigned char)(number + 1)}};
   faro_status status = faro_store_debit(store, &debit, error);
   if (status == FARO_OK) status = faro_store_commit(store, &step, error);
   if (status != FARO_OK) faro_store_rollback(store);
@@ -113,6 +122,7 @@ static void test_postgres_store__one_writes_and_others_read(void **state) {
   assert_int_equal(faro_store_open(&other, w.url, FARO_READ_ONLY, NULL), FARO_INVALID);
   faro_store *store = open_store(&w);
   assert_int_equal(faro_store_open(&other, w.url, FARO_READ_WRITE, NULL), FARO_OLD);
+  begin_state(store);
   assert_ok(faro_store_live(store, FARO_LIFE_PAUSED, error));
   assert_ok(receive(store, 0, error));
   assert_ok(apply(store, 0, error));
@@ -147,6 +157,7 @@ static void test_postgres_store__one_that_was_replaced_changes_nothing(void **st
   const faro_blob head = {.bytes = (unsigned char *)"head", .length = 4};
   begin(&w, "shuffle-bits");
   faro_store *first = open_store(&w);
+  begin_state(first);
   assert_ok(receive(first, 0, error));
   assert_ok(faro_store_debit(first, &debit, error)); /* in the middle of a batch */
   server_query(w.server, SCHEMA,
@@ -226,6 +237,7 @@ static void test_postgres_store__the_url_says_how_long_a_transaction_may_rest(vo
   begin(&w, "shuffle-bits");
   strcat(w.url, "%20-c%20idle_in_transaction_session_timeout%3D1s");
   faro_store *store = open_store(&w);
+  begin_state(store);
   assert_ok(receive(store, 0, error));
   assert_ok(faro_store_debit(store, &debit, error));
   faro_sleep(4);
@@ -247,6 +259,7 @@ static void test_postgres_store__connects_again(void **state) {
   world w;
   begin(&w, "shuffle-bits");
   faro_store *store = open_store(&w);
+  begin_state(store);
   assert_ok(receive(store, 0, error));
   assert_int_equal(server_command("kill", w.server), 0);
   assert_int_not_equal(apply(store, 0, NULL), FARO_OK);
@@ -258,6 +271,180 @@ static void test_postgres_store__connects_again(void **state) {
   assert_ok(faro_store_present(store, error));
   assert_ok(apply(store, 0, error));
   assert_int_equal(debits(&w), 1);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* Ends the session that holds the database, and connects again: what comes of that. */
+static faro_status connect_anew(const world *w, faro_store *store, faro_error *error) {
+  server_query(w->server, SCHEMA,
+               "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'");
+  server_query(w->server, SCHEMA,
+               "DO \\$\\$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
+               " LOOP PERFORM pg_sleep(0.01); END LOOP; END \\$\\$");
+  const faro_status noticed = faro_store_ready(store, error); /* the session may be just ending */
+  if (noticed != FARO_SYSTEM) return noticed;
+  *error = (faro_error){0};
+  return faro_store_ready(store, error);
+}
+
+static void assert_refused(const world *w, faro_store *store) {
+  faro_error why = {0};
+  server_query(w->server, SCHEMA, "UPDATE meta SET beat = 7");
+  assert_int_equal(connect_anew(w, store, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "the database is an old copy, or a replica that was behind"));
+  assert_int_equal(receive(store, 1, NULL), FARO_INVALID);
+  assert_int_equal(apply(store, 1, NULL), FARO_INVALID);
+  assert_int_equal(faro_store_live(store, FARO_LIFE_PAUSED, NULL), FARO_INVALID);
+  assert_int_equal(faro_store_confirm(store, NULL), FARO_INVALID);
+  assert_int_equal(faro_store_present(store, NULL), FARO_INVALID);
+  server_query(w->server, SCHEMA, "DO \\$\\$ BEGIN ASSERT (SELECT beat = 7 FROM meta); END \\$\\$");
+}
+
+/* A replica that was behind, under the token of now, and one with another history of the same
+ * length: an analyzer that finds itself there after a lost connection writes nothing, and goes on
+ * when the newest one is back. */
+static void test_postgres_store__what_lacks_batches_is_refused_after_a_lost_connection(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  const unsigned char hash[FARO_DIGEST_BYTES] = {1};
+  faro_error why = {0};
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  begin_state(store);
+  assert_ok(receive(store, 0, error));
+  assert_ok(apply(store, 0, error));
+  faro_store_expect(store, 1, hash);
+  assert_int_equal(connect_anew(&w, store, &why), FARO_OK);
+  server_query(w.server, SCHEMA,
+               "CREATE TABLE kept AS SELECT * FROM ledger; DELETE FROM ledger; UPDATE state SET batches = 0");
+  assert_refused(&w, store);
+  server_query(w.server, SCHEMA,
+               "INSERT INTO ledger SELECT * FROM kept; UPDATE ledger SET hash = '\\x02'; UPDATE state SET "
+               "batches = 1");
+  assert_refused(&w, store);
+  server_query(w.server, SCHEMA, "DELETE FROM ledger; INSERT INTO ledger SELECT * FROM kept");
+  assert_int_equal(connect_anew(&w, store, &why), FARO_OK);
+  assert_ok(faro_store_present(store, error));
+  assert_ok(receive(store, 1, error));
+  assert_ok(apply(store, 1, error));
+  assert_int_equal(debits(&w), 2);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* Also within one session, as through a pooler that changes the server: a batch is applied to the
+ * state before it, and received after the one before it. */
+static void test_postgres_store__a_batch_follows_the_one_before_it(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_error why = {0};
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  begin_state(store);
+  assert_ok(receive(store, 0, error));
+  assert_ok(apply(store, 0, error));
+  assert_int_equal(receive(store, 2, NULL), FARO_SYSTEM);
+  assert_ok(receive(store, 1, error));
+  server_query(w.server, SCHEMA, "UPDATE state SET batches = 0");
+  assert_int_equal(apply(store, 1, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "the database does not hold the state after 1 batches any more"));
+  assert_int_equal(debits(&w), 1);
+  server_query(w.server, SCHEMA, "UPDATE state SET batches = 1");
+  assert_ok(apply(store, 1, error));
+  assert_int_equal(debits(&w), 2);
+  faro_store_close(store);
+  end(&w);
+}
+
+enum { MANY = 60000 }; /* boxes that take longer to open than the server waits */
+
+/* A campaign whose batches are large, and of sealed reports. */
+static void draft_large(faro_campaign *c, faro_applier_keys *keys) {
+  char *text = NULL;
+  size_t length = 0;
+  faro_sign_key shuffler;
+  assert_ok(faro_sign_key_make(&keys->sign, error));
+  assert_ok(faro_sign_key_make(&shuffler, error));
+  assert_ok(faro_seal_key_make(&keys->seal, error));
+  assert_ok(faro_seal_key_make(&keys->before, error));
+  keys->has_before = true; /* each box is tried twice */
+  *c = (faro_campaign){.id = "large",
+                       .learner = "linucb",
+                       .release = faro_release_kind_find("shuffle-gaussian"),
+                       .params = {.epsilon = 2,
+                                  .delta = 1e-6,
+                                  .horizon = 2 * MANY,
+                                  .batch = MANY,
+                                  .growth = 1,
+                                  .level = FARO_LEVEL_EVENT,
+                                  .contributions = 1,
+                                  .calibration = FARO_CALIBRATION_TIGHT},
+                       .centre = 0.5,
+                       .arms = 3,
+                       .failure = 0.1,
+                       .analyzer = "http://127.0.0.1:1",
+                       .shufflers = 1,
+                       .shuffler = {{.url = "http://127.0.0.1:2"}}};
+  memcpy(c->seal, keys->seal.public_key, sizeof c->seal);
+  memcpy(c->shuffler[0].key, shuffler.public_key, FARO_KEY_BYTES);
+  assert_ok(faro_contribution_init(&c->contribution, 1, 1, -0.5, 0.5, error));
+  assert_ok(faro_campaign_write(c, &keys->sign, &text, &length, error));
+  free(text);
+}
+
+/* While the boxes of a large batch are opened, nothing else is asked of the server, which ends
+ * silent sessions: the batch is applied all the same, and without a second attempt. */
+static void test_postgres_store__a_large_batch_is_applied_in_a_session_that_must_not_be_silent(void **state) {
+  (void)state;
+  server_test();
+  static faro_campaign campaign;
+  world w;
+  faro_applier_keys keys;
+  faro_applier *applier = NULL;
+  faro_receipt receipt = FARO_RECEIPT_BAD;
+  bool applied = false;
+  begin(&w, "shuffle-gaussian");
+  strcpy(strstr(w.url, "&options="), "&options=-c%20idle_session_timeout%3D1s");
+  draft_large(&campaign, &keys);
+  faro_store *store = open_store(&w);
+  assert_ok(faro_applier_create(&applier, store, &campaign, &keys, error));
+  const size_t length = MANY * (faro_wire_report_size(&campaign) - FARO_REPORT_HEAD);
+  unsigned char *bodies = malloc(length);
+  assert_non_null(bodies);
+  randombytes_buf(bodies, length); /* none opens: all are spoiled, at the same cost */
+  const faro_batch batch = {.count = MANY, .body = bodies};
+  assert_ok(faro_applier_take(applier, &batch, &receipt, error));
+  const double start = faro_clock();
+  assert_ok(faro_applier_step(applier, &applied, error));
+  assert_true(applied && faro_clock() - start > 1); /* else this shows nothing */
+  assert_int_equal(faro_applier_snapshot(applier).spoiled, MANY);
+  free(bodies);
+  faro_applier_destroy(applier);
+  faro_store_close(store);
+  end(&w);
+}
+
+/* A session that the server has ended is noticed without a statement that fails. */
+static void test_postgres_store__a_session_that_was_ended_costs_no_failure(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_store *other = NULL;
+  begin(&w, "shuffle-bits");
+  faro_store *store = open_store(&w);
+  begin_state(store);
+  assert_ok(faro_store_open(&other, w.url, FARO_READ_ONLY, error));
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(server_command("kill", w.server), 0);
+    assert_int_equal(server_command("start", w.server), 0);
+    if (i == 0) assert_ok(receive(store, 0, error));
+    else assert_ok(faro_store_ready(store, error));
+    assert_ok(faro_store_ready(other, error));
+  }
+  faro_store_close(other);
   faro_store_close(store);
   end(&w);
 }
@@ -276,6 +463,7 @@ static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void
   begin(&w, "shuffle-gaussian");
   faro_store *store = open_store(&w);
   keep_keys(&w, store, 0);
+  begin_state(store);
   assert_ok(faro_store_open(&other, w.url, FARO_READ_ONLY, error));
   keep_keys(&w, other, 1);
   assert_ok(receive(store, 0, error));
@@ -292,6 +480,12 @@ static void test_postgres_store__bodies_wait_for_the_keepers_of_their_batch(void
   const double until = faro_clock() + 120; /* the server notices the end of the session in a moment */
   while (!unheld && faro_clock() < until) assert_ok(faro_store_follow(other, &unheld, error));
   assert_true(unheld);
+  server_query(
+      w.server, SCHEMA, /* heads say who can open what waits */
+      "CREATE TABLE kept AS SELECT * FROM inbox; UPDATE inbox SET body = substring(body for 4 + 2 * 96)");
+  assert_ok(faro_store_follow(other, &unheld, error));
+  assert_true(unheld);
+  server_query(w.server, SCHEMA, "UPDATE inbox SET body = (SELECT body FROM kept)");
   faro_store_drop_keys(other); /* one that has lost its keys must not take over what it cannot open */
   keep_keys(&w, other, 2);
   assert_int_equal(faro_store_follow(other, &unheld, &why), FARO_SYSTEM);
@@ -342,6 +536,7 @@ static void leaves_nothing(const char *release, bool central) {
   begin(&w, release);
   faro_store *store = open_store(&w);
   keep_keys(&w, store, 0);
+  begin_state(store);
   read_key(&w, key);
   assert_ok(receive(store, 0, error));
   server_query(w.server, "", "CHECKPOINT");
@@ -385,6 +580,10 @@ int main(void) {
       cmocka_unit_test(test_postgres_store__tokens_do_not_follow_each_other),
       cmocka_unit_test(test_postgres_store__the_url_says_how_long_a_transaction_may_rest),
       cmocka_unit_test(test_postgres_store__connects_again),
+      cmocka_unit_test(test_postgres_store__what_lacks_batches_is_refused_after_a_lost_connection),
+      cmocka_unit_test(test_postgres_store__a_batch_follows_the_one_before_it),
+      cmocka_unit_test(test_postgres_store__a_large_batch_is_applied_in_a_session_that_must_not_be_silent),
+      cmocka_unit_test(test_postgres_store__a_session_that_was_ended_costs_no_failure),
       cmocka_unit_test(test_postgres_store__bodies_wait_for_the_keepers_of_their_batch),
       cmocka_unit_test(test_postgres_store__nothing_readable_of_an_applied_batch_remains),
   };

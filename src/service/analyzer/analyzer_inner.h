@@ -69,6 +69,7 @@ typedef struct analyzer_worker {
   bool away;           /* the standby does not confirm: nothing is taken or applied */
   double confirmed;    /* when it did so last, on faro_clock; 0: never */
   uint64_t kept_seen;  /* `seen` of the database */
+  bool unsettled;      /* a change of the campaign's life failed, and may have been kept */
   double tend_at;      /* when the connections to a database server are looked at again */
   double verify_at;    /* when the file is read anew */
   uint64_t published;  /* version of the policy */

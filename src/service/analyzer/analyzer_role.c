@@ -206,7 +206,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
         faro_fail(error, FARO_INVALID,
                   "%s is a copy of a database, and this campaign has no shuffler that could say whether it "
                   "is the newest state; only a copy by `faro backup --final` can go on",
-                  faro_path_end(database));
+                  faro_store_name(database));
   if (status == FARO_OK) status = faro_store_open(&a->reader.store, database, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_metrics_create(&a->metrics.all, error);
   if (status != FARO_OK) return status;

@@ -11,6 +11,7 @@
 #include "base/decimal.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "service/analyzer/store.h"
 #include "service/http/listen.h"
 #include "service/role/admin.h"
 #include "service/state/spool.h"
@@ -191,8 +192,23 @@ const char *faro_analyzer_database(const faro_analyzer_settings *s) {
   return *s->server ? s->server : s->database;
 }
 
+/* Before any of them is named, or opened. */
+static faro_status check_names(const faro_analyzer_settings *s, faro_error *error) {
+  faro_status status = FARO_OK;
+  if (!strstr(s->database, "://")) status = faro_store_check_name("database", s->database, error);
+  for (size_t i = 0; status == FARO_OK && i < s->afters; i++)
+    status = faro_store_check_name("after[].database", s->after[i].database, error);
+  if (status != FARO_OK || *s->state == '\0') return status;
+  if (faro_store_check_name("state", s->state, NULL) == FARO_OK && !strstr(s->state, "://")) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "state must be the path of a file: the URL of a server is for database (this is "
+                   "not shown, because it may hold a password)");
+}
+
 /* What is a URL is one of a server. Analyzers that share it need no copies. */
 static faro_status check_database(faro_analyzer_settings *s, faro_error *error) {
+  const faro_status named = check_names(s, error);
+  if (named != FARO_OK) return named;
   if (!strstr(s->database, "://")) {
     if (*s->state == '\0') return FARO_OK;
     return faro_fail(error, FARO_INVALID,

@@ -126,14 +126,32 @@ faro_life faro_analyzer_life(faro_analyzer *a) {
   return life;
 }
 
-static faro_status set_life(faro_analyzer *a, faro_life life, faro_error *error) {
-  const faro_status status = faro_store_live(a->worker.store, life, error);
-  if (status != FARO_OK) return status;
+static void take_life(faro_analyzer *a, faro_life life) {
   pthread_mutex_lock(&a->served.mutex);
+  const bool news = a->served.life != life;
   a->served.life = a->served.status.life = life;
   pthread_mutex_unlock(&a->served.mutex);
-  faro_log(FARO_LOG_INFO, "campaign-is", "ss ss", "state", faro_life_name(life), "id", a->campaign.id);
-  return FARO_OK;
+  if (news)
+    faro_log(FARO_LOG_INFO, "campaign-is", "ss ss", "state", faro_life_name(life), "id", a->campaign.id);
+}
+
+/* A change that failed may have been kept all the same: a server's answer can be lost. What the
+ * database says counts, and until it is known nothing is applied. */
+static void settle_life(faro_analyzer *a) {
+  faro_life life = FARO_LIFE_OPEN;
+  if (!a->worker.unsettled || faro_store_life(a->worker.store, &life, NULL) != FARO_OK) return;
+  a->worker.unsettled = false;
+  take_life(a, life);
+}
+
+static faro_status set_life(faro_analyzer *a, faro_life life, faro_error *error) {
+  faro_error why = {0};
+  const faro_status status = faro_store_live(a->worker.store, life, &why);
+  if (status == FARO_OK) take_life(a, life);
+  a->worker.unsettled = status != FARO_OK;
+  settle_life(a);
+  if (!a->worker.unsettled && faro_analyzer_life(a) == life) return FARO_OK;
+  return faro_fail(error, status, "%s", why.message);
 }
 
 /* Does what an operator wants. */
@@ -219,14 +237,16 @@ static void tend_store(faro_analyzer *a) {
   a->worker.tend_at = faro_clock() + TELL;
   faro_status status = faro_store_ready(a->worker.store, &error);
   if (status != FARO_OK) return;
-  pthread_mutex_lock(&a->reader.mutex);
+  if (pthread_mutex_trylock(&a->reader.mutex) != 0) return; /* a handler reads: the next time is soon */
   status = faro_store_ready(a->reader.store, &error);
   pthread_mutex_unlock(&a->reader.mutex);
   if (status != FARO_OK) faro_log_error("cannot-look", &error);
 }
 
 void faro_analyzer_tend(faro_analyzer *a) {
-  if (!a->worker.started) tend_store(a);
+  if (a->worker.started) return;
+  tend_store(a);
+  (void)purge_log(a, faro_store_retry_purge);
 }
 
 /* The standby. */
@@ -288,7 +308,9 @@ static void tell_standby(faro_analyzer *a) {
   note_answer(a, status, &error);
 }
 
-static bool is_open(faro_analyzer *a) { return faro_analyzer_life(a) == FARO_LIFE_OPEN && !is_fenced(a); }
+static bool is_open(faro_analyzer *a) {
+  return faro_analyzer_life(a) == FARO_LIFE_OPEN && !a->worker.unsettled && !is_fenced(a);
+}
 
 /* The last batch ends the campaign. */
 static bool end_if_done(faro_analyzer *a) {
@@ -324,7 +346,7 @@ static bool apply_all(faro_analyzer *a) {
   }
   const bool open = faro_analyzer_life(a) == FARO_LIFE_OPEN;
   if (!open && a->worker.unkept == 0) set_stalled(a, false, "", NULL); /* nothing is applied any more */
-  return can_keep(a) && end_if_done(a) && purged;
+  return can_keep(a) && end_if_done(a) && purged && !a->worker.unsettled;
 }
 
 /* Batches from shufflers. */
@@ -431,6 +453,7 @@ static void *work(void *context) {
     keep_epoch(a);
     tell_standby(a);
     tend_store(a);
+    settle_life(a);
     obey(a);
     try_to_lift(a);
     for (size_t i = 0; i < count; i++) receive(a, taken[i]);
@@ -473,6 +496,7 @@ static void *work_on_intake(void *context) {
     faro_batch batch = {0};
     faro_error error = {0};
     tend_store(a);
+    settle_life(a);
     obey(a);
     const bool takes = faro_analyzer_takes(a);
     const faro_status status = takes ? faro_intake_next(a->intake, 0.2, &batch, &error) : FARO_OK;

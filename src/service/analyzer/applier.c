@@ -8,13 +8,15 @@
 #include <sodium.h>
 
 #include "base/abort.h"
+#include "base/clock.h"
 #include "service/analyzer/campaign_ledger.h"
 #include "service/analyzer/ledger_chain.h"
 #include "service/role/log.h"
 #include "wire/document.h"
 #include "wire/split.h"
 
-enum { PRINT = 16 }; /* bytes of a hash of a sealed body */
+enum { PRINT = 16 };             /* bytes of a hash of a sealed body */
+static const double ALIVE = 0.5; /* seconds after which the database hears of one that computes */
 
 typedef struct print {
   unsigned char hash[PRINT];
@@ -36,6 +38,7 @@ struct faro_applier {
   int64_t *messages; /* a batch, as the release reads it */
   bool gathered;     /* `messages` is not empty */
   print *prints;     /* hashes of its bodies; NULL if nothing is sealed */
+  double alive_at;   /* when the database is to hear of us again, on faro_clock */
 };
 
 static bool sealed(const faro_campaign *c) { return faro_campaign_form(c) != FARO_WIRE_BITS; }
@@ -110,6 +113,9 @@ static faro_status restore_chain(faro_applier *a, faro_error *error) {
   faro_status status = a->state.batches > 0
                            ? faro_store_debits(a->store, a->state.batches - 1, &last, &count, error)
                            : FARO_OK;
+  if (status == FARO_OK && count == 0)
+    status = faro_fail(error, FARO_INVALID, "the state is damaged: its ledger has no row of batch %" PRIu64,
+                       a->state.batches - 1);
   if (status == FARO_OK && a->state.batches > 0) memcpy(a->chain, last.hash, FARO_DIGEST_BYTES);
   if (status == FARO_OK) status = faro_store_head(a->store, &head, error);
   const bool signed_before = status == FARO_OK && is_head(a, &head);
@@ -173,7 +179,9 @@ static faro_status restore(faro_applier *a, faro_error *error) {
   a->view = faro_learning_snapshot(learning);
   status = a->state.policy.bytes ? follow_plan(a, error) : begin(a, error);
   if (status == FARO_OK) status = renew_policy(a, error);
-  return status == FARO_OK ? restore_chain(a, error) : status;
+  if (status == FARO_OK) status = restore_chain(a, error);
+  if (status == FARO_OK) faro_store_expect(a->store, a->state.batches, a->chain);
+  return status;
 }
 
 faro_status faro_applier_create(faro_applier **applier, faro_store *store, const faro_campaign *campaign,
@@ -282,25 +290,37 @@ static faro_status unseal(faro_applier *a, size_t index, const unsigned char *bo
   return FARO_OK;
 }
 
+/* A database server takes an analyzer that is silent for seconds for one that hangs. To open the
+ * boxes of a large batch takes longer, and nothing is asked of the server meanwhile. */
+static faro_status keep_alive(faro_applier *a, faro_error *error) {
+  const double now = faro_clock();
+  if (now < a->alive_at) return FARO_OK;
+  a->alive_at = now + ALIVE;
+  return faro_store_ready(a->store, error);
+}
+
 /* A copy of another client's sealed body would count that client twice. Copies of bodies older than
  * the last batch cannot be recognized here: a box does not say when it was made, so that boxes
  * cannot be told apart. A client's own repetitions are refused by their sequence numbers, when
  * reports are accepted. */
 static faro_status unseal_all(faro_applier *a, const unsigned char *bodies, faro_error *error) {
   const size_t count = next_size(a);
-  for (size_t i = 0; i < count; i++) {
+  faro_status status = FARO_OK;
+  for (size_t i = 0; status == FARO_OK && i < count; i++) {
     a->prints[i].index = i;
     crypto_generichash(a->prints[i].hash, PRINT, bodies + i * a->body, a->body, NULL, 0);
+    status = keep_alive(a, error);
   }
+  if (status != FARO_OK) return status;
   qsort(a->prints, count, sizeof *a->prints, by_hash);
   const faro_blob *seen = &a->state.seen;
-  faro_status status = FARO_OK;
   for (size_t i = 0; status == FARO_OK && i < count; i++) {
     const print *p = &a->prints[i];
     const bool copy = (i > 0 && memcmp(p->hash, a->prints[i - 1].hash, PRINT) == 0) ||
                       (seen->bytes && bsearch(p->hash, seen->bytes, seen->length / PRINT, PRINT, hash_only));
     if (copy) spoil(a, p->index);
     else status = unseal(a, p->index, bodies + p->index * a->body, error);
+    if (status == FARO_OK) status = keep_alive(a, error);
   }
   return status;
 }
@@ -341,6 +361,7 @@ static faro_status join(faro_applier *a, size_t row, const unsigned char *body, 
 static faro_status gather(faro_applier *a, size_t due, bool *whole, faro_error *error) {
   faro_status status = FARO_OK;
   *whole = true;
+  a->alive_at = faro_clock() + ALIVE;
   a->spoiled = 0;
   a->gathered = false;
   for (size_t i = 0; status == FARO_OK && *whole && i < due; i++) {
@@ -402,8 +423,10 @@ static faro_status apply(faro_applier *a, size_t count, faro_store_state *next, 
                                 .shufflers = faro_campaign_targets(c)};
   status = faro_store_commit(a->store, &step, error);
   free(head.bytes);
-  if (status == FARO_OK) memcpy(a->chain, debit.hash, FARO_DIGEST_BYTES);
-  return status;
+  if (status != FARO_OK) return status;
+  memcpy(a->chain, debit.hash, FARO_DIGEST_BYTES);
+  faro_store_expect(a->store, next->batches, a->chain);
+  return FARO_OK;
 }
 
 faro_status faro_applier_step(faro_applier *applier, bool *applied, faro_error *error) {

@@ -89,7 +89,7 @@ static faro_status read_before(const char *path, faro_campaign *earlier, faro_er
   faro_status status = faro_store_open(&store, path, FARO_READ_ONLY, error);
   if (status == FARO_OK) status = faro_store_campaign(store, &document, signer, error);
   if (status == FARO_OK && !document.bytes)
-    status = faro_fail(error, FARO_INVALID, "%s has no campaign", faro_path_end(path));
+    status = faro_fail(error, FARO_INVALID, "%s has no campaign", faro_store_name(path));
   if (status == FARO_OK)
     status = faro_campaign_open(earlier, (const char *)document.bytes, document.length, signer, error);
   if (status == FARO_OK) status = faro_store_life(store, &life, error);
@@ -97,7 +97,7 @@ static faro_status read_before(const char *path, faro_campaign *earlier, faro_er
     status = faro_fail(error, FARO_INVALID,
                        "campaign %s in %s is %s; it must be finished before another "
                        "one on the same people begins",
-                       earlier->id, faro_path_end(path), faro_life_name(life));
+                       earlier->id, faro_store_name(path), faro_life_name(life));
   free(document.bytes);
   faro_store_close(store);
   return status;

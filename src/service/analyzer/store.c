@@ -18,9 +18,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "service/analyzer/store_inner.h"
 
 const char *const faro_store_sql[STATEMENTS] = {
@@ -35,6 +37,10 @@ const char *const faro_store_sql[STATEMENTS] = {
     [SET_STATE] =
         "INSERT INTO state VALUES (1, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET batches = "
         "excluded.batches, release = excluded.release, policy = excluded.policy, seen = excluded.seen",
+    [NEXT_STATE] = "UPDATE state SET batches = ?, release = ?, policy = ?, seen = ? WHERE batches = ? "
+                   "RETURNING batches",
+    [HAS_EXPECTED] = "SELECT count(*) FROM state WHERE batches >= ? AND (? = 0 OR EXISTS "
+                     "(SELECT 1 FROM ledger WHERE batch = ? AND hash = ?))",
     [GET_NEXT] = "SELECT next, hash FROM shuffler WHERE shuffler = ?",
     [SET_NEXT] = "INSERT INTO shuffler VALUES (?, ?, ?) ON CONFLICT (shuffler) DO UPDATE SET next = "
                  "excluded.next, hash = excluded.hash",
@@ -63,7 +69,44 @@ static bool is_url(const char *database) {
   return strncmp(database, "postgresql://", 13) == 0 || strncmp(database, "postgres://", 11) == 0;
 }
 
+/* Whether one of the words that libpq has for a connection is in it: "host=db1 user=faro". */
+static bool has_words(const char *text) {
+  static const char *const words[] = {"host", "hostaddr", "port", "user", "password", "dbname", "service"};
+  for (const char *sign = strchr(text, '='); sign; sign = strchr(sign + 1, '=')) {
+    const char *from = sign;
+    while (from > text && from[-1] == ' ') from--; /* libpq allows blanks */
+    const char *end = from;
+    while (from > text && strchr(" ?&;'\"", from[-1]) == NULL) from--;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+      if (strlen(words[i]) == (size_t)(end - from) && memcmp(words[i], from, strlen(words[i])) == 0)
+        return true;
+  }
+  return false;
+}
+
+/* postgresql:/faro:secret@db1, posgresql//faro:secret@db1, faro:secret@db1/faro */
+static bool is_like_url(const char *text) {
+  const char *colon = strchr(text, ':');
+  const bool path = *text == '/' || *text == '.';
+  return strncasecmp(text, "postgres", 8) == 0 || strstr(text, "://") ||
+         (!path && colon && strchr(colon, '@'));
+}
+
+faro_status faro_store_check_name(const char *key, const char *database, faro_error *error) {
+  if (is_url(database) || (!is_like_url(database) && !has_words(database))) return FARO_OK;
+  return faro_fail(error, FARO_INVALID,
+                   "%s must be the path of a file, or a URL postgresql://USER:PASSWORD@HOST/NAME; this looks "
+                   "like neither, and is not shown, because it may hold a password (a file of such a name: "
+                   "./NAME)",
+                   key);
+}
+
+const char *faro_store_name(const char *database) {
+  return is_url(database) ? "the database in the server" : faro_path_end(database);
+}
+
 faro_status faro_store_open(faro_store **store, const char *database, faro_access mode, faro_error *error) {
+  if (faro_store_check_name("database", database, error) != FARO_OK) return FARO_INVALID;
   faro_store *made = calloc(1, sizeof *made);
   if (!made) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
   const faro_status status = is_url(database) ? faro_store_postgres_open(made, database, mode, error)
@@ -237,10 +280,36 @@ faro_status faro_store_add_move(faro_store *store, uint64_t number, const char *
   return run(store, ADD_MOVE, error, "ib", (int64_t)number, document, length);
 }
 
+void faro_store_expect(faro_store *store, uint64_t batches,
+                       const unsigned char hash[static FARO_DIGEST_BYTES]) {
+  store->expected = (store_expected){.set = true, .batches = batches};
+  memcpy(store->expected.hash, hash, FARO_DIGEST_BYTES);
+}
+
+faro_status faro_store_is_old(const store_expected *expected, faro_error *error) {
+  return faro_fail(error, FARO_INVALID,
+                   "the database is an old copy, or a replica that was behind: it lacks what this analyzer "
+                   "has committed, up to batch %llu. Nothing is written to it. Put the newest one back, or "
+                   "end the campaign",
+                   (unsigned long long)expected->batches);
+}
+
+static faro_status check_expected(faro_store *s, faro_error *error) {
+  const store_expected *e = &s->expected;
+  bool row = false;
+  if (!e->set) return FARO_OK;
+  faro_status status = step(s, HAS_EXPECTED, &row, error, "iiib", (int64_t)e->batches, (int64_t)e->batches,
+                            (int64_t)e->batches - 1, e->hash, (size_t)FARO_DIGEST_BYTES);
+  if (status == FARO_OK && whole(s, HAS_EXPECTED, 0) == 0) status = faro_store_is_old(e, error);
+  reset(s, HAS_EXPECTED);
+  return status;
+}
+
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state, faro_error *error) {
   bool row = false;
   *state = (faro_store_state){0};
-  faro_status status = step(store, GET_STATE, &row, error, "");
+  faro_status status = check_expected(store, error);
+  if (status == FARO_OK) status = step(store, GET_STATE, &row, error, "");
   if (status == FARO_OK && row) {
     state->batches = whole(store, GET_STATE, 0);
     status = take_blob(store, GET_STATE, 1, &state->release, error);
@@ -271,20 +340,38 @@ static faro_status seal(faro_store *s, store_secret what, uint64_t batch, const 
   return s->kind->seal ? s->kind->seal(s, what, batch, plain, sealed, error) : FARO_OK;
 }
 
-static faro_status put_state(faro_store *s, const faro_store_state *state, faro_error *error) {
+/* The state after the next batch replaces the one before it, and no other. */
+static faro_status put_next(faro_store *s, const faro_store_state *state, const faro_blob *release,
+                            faro_error *error) {
+  bool row = false;
+  const int64_t before = (int64_t)state->batches - 1;
+  const faro_status status =
+      step(s, NEXT_STATE, &row, error, "ibbbi", (int64_t)state->batches, release->bytes, release->length,
+           state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length, before);
+  reset(s, NEXT_STATE);
+  if (status != FARO_OK || row) return status;
+  return faro_fail(error, FARO_INVALID,
+                   "the database does not hold the state after %lld batches any more, which this analyzer "
+                   "has: it was changed, or it is another one",
+                   (long long)before);
+}
+
+/* `follows`: it is that after the next batch. */
+static faro_status put_state(faro_store *s, const faro_store_state *state, bool follows, faro_error *error) {
   faro_blob sealed = {0};
   const faro_status status = seal(s, SECRET_RELEASE, state->batches, &state->release, &sealed, error);
   if (status != FARO_OK) return status;
   const faro_blob *release = sealed.bytes ? &sealed : &state->release;
   const faro_status put =
-      run(s, SET_STATE, error, "ibbb", (int64_t)state->batches, release->bytes, release->length,
-          state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length);
+      follows ? put_next(s, state, release, error)
+              : run(s, SET_STATE, error, "ibbb", (int64_t)state->batches, release->bytes, release->length,
+                    state->policy.bytes, state->policy.length, state->seen.bytes, state->seen.length);
   free(sealed.bytes);
   return put;
 }
 
 faro_status faro_store_begin(faro_store *store, const faro_store_state *state, faro_error *error) {
-  return put_state(store, state, error);
+  return put_state(store, state, false, error);
 }
 
 faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
@@ -313,9 +400,21 @@ static faro_status put_inbox(faro_store *s, const faro_batch *batch, size_t leng
   return put;
 }
 
+/* Since the caller has asked for the next one, the connection may have been lost, and the server
+ * may be another one. */
+static faro_status check_next(faro_store *s, const faro_batch *batch, faro_error *error) {
+  unsigned char hash[FARO_DIGEST_BYTES];
+  uint64_t next = 0;
+  const faro_status status = faro_store_next(s, batch->shuffler, &next, hash, error);
+  if (status != FARO_OK || next == batch->number) return status;
+  return faro_fail(error, FARO_SYSTEM, "the database expects batch %llu of the shuffler now, not %llu",
+                   (unsigned long long)next, (unsigned long long)batch->number);
+}
+
 faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
                                const unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) {
   faro_status status = begin(store, error);
+  if (status == FARO_OK) status = check_next(store, batch, error);
   if (status == FARO_OK) status = put_inbox(store, batch, length, error);
   if (status == FARO_OK)
     status = run(store, SET_NEXT, error, "iib", (int64_t)batch->shuffler, (int64_t)batch->number + 1, hash,
@@ -353,7 +452,7 @@ faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_er
 
 faro_status faro_store_commit(faro_store *store, const faro_store_step *step, faro_error *error) {
   const faro_learning_view *view = step->view;
-  faro_status status = put_state(store, step->state, error);
+  faro_status status = put_state(store, step->state, true, error);
   if (status == FARO_OK && view)
     status = run(store, PUT_VIEW, error, "iirrrir", (int64_t)step->state->batches - 1, (int64_t)view->users,
                  view->last, view->predicted, view->width, (int64_t)step->spoiled, view->noise);

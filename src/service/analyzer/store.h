@@ -21,6 +21,12 @@ typedef struct faro_store faro_store;
 faro_status faro_store_open(faro_store **store, const char *database, faro_access mode,
                             faro_error *error) FARO_WARN_UNUSED;
 void faro_store_close(faro_store *store); /* NULL is allowed */
+/* Whether it can be a path or a URL. What was meant to be a URL and is none is not taken for a
+ * path: it may have a password, which would be in messages, and in the name of a file. `key` is
+ * that of the setting. */
+faro_status faro_store_check_name(const char *key, const char *database, faro_error *error) FARO_WARN_UNUSED;
+/* What a message says of it: the name of the file, or that it is in a server. */
+const char *faro_store_name(const char *database);
 /* Whether there is a state to open. */
 faro_status faro_store_there(const char *database, bool *there, faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file, if it exists, can be an analyzer's and is private (faro_database_recognize). */
@@ -80,6 +86,11 @@ typedef struct faro_store_state {
 } faro_store_state;
 faro_status faro_store_state_load(faro_store *store, faro_store_state *state,
                                   faro_error *error) FARO_WARN_UNUSED;
+/* What this process has seen committed: `batches` batches, and `hash` in the last one's row of the
+ * ledger. From now on a state without it is refused, as that of an old copy (FARO_INVALID): when it
+ * is loaded, and before anything is read from or written to a server after a lost connection. */
+void faro_store_expect(faro_store *store, uint64_t batches,
+                       const unsigned char hash[static FARO_DIGEST_BYTES]);
 /* Only its number of batches; 0: there is none yet. */
 faro_status faro_store_batches(faro_store *store, uint64_t *batches, faro_error *error) FARO_WARN_UNUSED;
 void faro_store_state_clear(faro_store_state *state);
@@ -91,7 +102,7 @@ faro_status faro_store_begin(faro_store *store, const faro_store_state *state,
  * yet). */
 faro_status faro_store_next(faro_store *store, uint32_t shuffler, uint64_t *number,
                             unsigned char hash[static FARO_DIGEST_BYTES], faro_error *error) FARO_WARN_UNUSED;
-/* Keeps the next batch of its shuffler. Durable on return. */
+/* Keeps a batch, which must be the next one of its shuffler. Durable on return. */
 faro_status faro_store_receive(faro_store *store, const faro_batch *batch, size_t length,
                                const unsigned char hash[static FARO_DIGEST_BYTES],
                                faro_error *error) FARO_WARN_UNUSED;
@@ -115,7 +126,7 @@ typedef struct faro_debit {
 } faro_debit;
 
 /* debit starts the transaction; apply the batch; then commit or rollback. Publish nothing before
- * the commit. */
+ * the commit. It is refused if the database has another state than that before this batch. */
 faro_status faro_store_debit(faro_store *store, const faro_debit *debit, faro_error *error) FARO_WARN_UNUSED;
 typedef struct faro_store_step {
   const faro_store_state *state;
@@ -156,8 +167,9 @@ faro_status faro_store_probe(faro_store *store, size_t bytes, faro_error *error)
  * release is sealed in the same way, because it may hold sums without noise. */
 
 /* Connects again if the connection was lost, and asks whether the database is still ours. Call it
- * every few seconds: the server ends a session that is silent for longer, so that another analyzer
- * can take over from one that hangs. A store that was opened for reading connects here only. */
+ * every few seconds: the server ends a session that holds the database and is silent for longer, so
+ * that another analyzer can take over from one that hangs. A store that was opened for reading
+ * connects here only. */
 faro_status faro_store_ready(faro_store *store, faro_error *error) FARO_WARN_UNUSED;
 bool faro_store_replaced(const faro_store *store); /* from any thread */
 /* Opens or makes the file of keys, and publishes those of the next batches. Campaigns whose bodies

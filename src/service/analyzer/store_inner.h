@@ -20,6 +20,8 @@ typedef enum store_statement {
   GET_STATE,
   GET_BATCHES,
   SET_STATE,
+  NEXT_STATE,
+  HAS_EXPECTED,
   GET_NEXT,
   SET_NEXT,
   PUT_INBOX,
@@ -84,8 +86,16 @@ typedef struct store_kind {
   faro_status (*probe)(faro_store *store, size_t bytes, faro_error *error);
 } store_kind;
 
+/* faro_store_expect. */
+typedef struct store_expected {
+  bool set;
+  uint64_t batches;
+  unsigned char hash[FARO_DIGEST_BYTES];
+} store_expected;
+
 struct faro_store {
   const store_kind *kind;
+  store_expected expected;
   faro_database *database; /* SQLite */
   sqlite3_stmt *statement[STATEMENTS];
   faro_store_witness witness;      /* see is NULL: none */
@@ -93,6 +103,8 @@ struct faro_store {
 };
 
 extern const store_kind faro_store_sqlite;
+/* What an old copy of the database is told. */
+faro_status faro_store_is_old(const store_expected *expected, faro_error *error);
 /* The row of the ledger that GET_DEBITS is at. */
 faro_debit faro_store_read_debit(const faro_store *store);
 

@@ -52,15 +52,16 @@ enum { VERSION = 1 };
 /* Advisory locks of the database: to found the state, and to hold it. */
 static const int64_t FOUND = 0x6661726f00000001, HOLD = 0x6661726f00000002;
 
-/* A session that is silent for this long is of an analyzer that hangs: it is heard of every two
- * seconds. Within a transaction it may be learning, for a minute unless the server or the URL says
- * something else. One that only reads, a standby's, must not keep what it has locked for as long as
- * the analyzer waits for it (SESSION of postgres.c). */
-#define COMMON FARO_POSTGRES_SILENCE "SET search_path = " NAME ";"
-static const char READING[] = COMMON "SET idle_in_transaction_session_timeout = '10s'";
-static const char WRITING[] =
-    COMMON "SELECT set_config(name, CASE reset_val WHEN '0' THEN '60s' ELSE reset_val END, false)"
-           " FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'";
+/* A session that holds the database and is silent for this long is of an analyzer that hangs: it is
+ * heard of every two seconds. Within a transaction it may be learning, for a minute unless the
+ * server or the URL says something else. One that only reads, a standby's, holds nothing outside
+ * transactions, and must not keep what it has locked there for as long as the analyzer waits for it
+ * (SESSION of postgres.c). */
+#define PLACE "SET search_path = " NAME ";"
+static const char READING[] = PLACE "SET idle_in_transaction_session_timeout = '10s'";
+static const char WRITING[] = FARO_POSTGRES_SILENCE PLACE
+    "SELECT set_config(name, CASE reset_val WHEN '0' THEN '60s' ELSE reset_val END, false)"
+    " FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'";
 
 struct store_postgres {
   faro_postgres *link;
@@ -70,7 +71,9 @@ struct store_postgres {
   bool holds; /* it was opened for writing: the lock is ours, and the token */
   bool open;  /* a transaction is */
   int64_t token;
+  const store_expected *expected;
   atomic_bool lost, replaced;
+  atomic_bool old;       /* the server lacks what is expected */
   faro_batch_keys *keys; /* NULL: bodies are kept as they are */
   faro_database *file;   /* that of the keys */
   faro_sealed_as seal;
@@ -107,13 +110,34 @@ static faro_status check_token(struct store_postgres *p, const char *sql, faro_e
   return is_replaced(error);
 }
 
-static faro_status try_lock(struct store_postgres *p, bool *got, faro_error *error) {
+/* The lock ends with the session, or at once, with the statement. */
+static const char FOR_GOOD[] = "SELECT pg_try_advisory_lock($1)::integer::bigint";
+static const char FOR_A_MOMENT[] = "SELECT pg_try_advisory_xact_lock($1)::integer::bigint";
+
+static faro_status try_lock(struct store_postgres *p, const char *sql, bool *got, faro_error *error) {
   PGresult *rows = NULL;
-  const faro_status status =
-      faro_postgres_ask(p->link, &rows, error, "SELECT pg_try_advisory_lock($1)::integer::bigint", "i", HOLD);
+  const faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "i", HOLD);
   *got = status == FARO_OK && faro_postgres_number(rows, 0, 0) == 1;
   PQclear(rows);
   return status;
+}
+
+/* Whether the server has what this process has seen committed. A replica that was behind may have
+ * our token, and lack batches since. */
+static faro_status check_expected(struct store_postgres *p, faro_error *error) {
+  const store_expected *e = p->expected;
+  PGresult *rows = NULL;
+  faro_error why = {0};
+  if (!e->set) return FARO_OK;
+  const faro_status status = faro_postgres_ask(
+      p->link, &rows, error, p->sql[HAS_EXPECTED], "iiib", (int64_t)e->batches, (int64_t)e->batches,
+      (int64_t)e->batches - 1, (const void *)e->hash, (size_t)FARO_DIGEST_BYTES);
+  const bool old = status == FARO_OK && faro_postgres_number(rows, 0, 0) == 0;
+  PQclear(rows);
+  if (status != FARO_OK) return status;
+  (void)faro_store_is_old(e, &why);
+  if (!atomic_exchange(&p->old, old) && old) faro_log_error("database-old", &why);
+  return old ? faro_store_is_old(e, error) : FARO_OK;
 }
 
 static const char TOKEN[] = "SELECT token FROM meta";
@@ -123,7 +147,7 @@ static const char BEAT[] = "UPDATE meta SET beat = beat + 1";
 /* A transaction that is ours as long as nobody else has drawn a token; who wants one waits for its
  * end. */
 static faro_status begin_fenced(struct store_postgres *p, faro_error *error) {
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK) status = check_token(p, TOKEN_LOCKED, error);
   if (status != FARO_OK) faro_postgres_rollback(p->link);
   return status;
@@ -135,10 +159,11 @@ static faro_status commit_or_leave(struct store_postgres *p, faro_error *error) 
   return status;
 }
 
-/* Goes on in a new session, if nobody has taken over in between. What came before is confirmed. */
+/* Goes on in a new session, if nobody has taken over in between, and the server is not behind. What
+ * came before is confirmed. */
 static faro_status resume(struct store_postgres *p, faro_error *error) {
   bool got = false;
-  faro_status status = try_lock(p, &got, error);
+  faro_status status = try_lock(p, FOR_GOOD, &got, error);
   if (status == FARO_OK && !got) {
     status = check_token(p, TOKEN, error);
     if (status != FARO_OK) return status;
@@ -146,6 +171,7 @@ static faro_status resume(struct store_postgres *p, faro_error *error) {
                      "the database is held by a session that was lost, until the server notices that");
   }
   if (status == FARO_OK) status = begin_fenced(p, error);
+  if (status == FARO_OK) status = check_expected(p, error);
   if (status == FARO_OK) status = faro_postgres_run(p->link, BEAT, error);
   return status == FARO_OK ? commit_or_leave(p, error) : status;
 }
@@ -166,7 +192,7 @@ static faro_status connect_again(struct store_postgres *p, faro_error *error) {
   if (atomic_load(&p->replaced)) return is_replaced(error);
   faro_status status = faro_postgres_ready(p->link, &fresh, &why);
   if (fresh) p->published = 0; /* it may be a replica that was behind */
-  if (fresh && p->holds) status = resume(p, &why);
+  if (fresh) status = p->holds ? resume(p, &why) : check_expected(p, &why);
   if (fresh && status != FARO_OK) faro_postgres_leave(p->link);
   note_lost(p, status, &why);
   return status == FARO_OK ? FARO_OK : faro_fail(error, status, "%s", why.message);
@@ -193,6 +219,10 @@ static faro_status ready(faro_store *s, faro_error *error) {
 
 static faro_status present(const faro_store *s, faro_error *error) {
   if (atomic_load(&s->postgres->replaced)) return is_replaced(error);
+  if (atomic_load(&s->postgres->old))
+    return faro_fail(error, FARO_INVALID,
+                     "the database is an old copy, or a replica that was behind: it lacks what this analyzer "
+                     "has committed, and nothing is written to it; see the log");
   if (!atomic_load(&s->postgres->lost)) return FARO_OK;
   return faro_fail(error, FARO_SYSTEM, "the database does not answer; see the log");
 }
@@ -223,7 +253,7 @@ static void rollback(faro_store *s) {
 /* Writes, so that the commit waits for the replicas. A standby may do that: it changes nothing. */
 static faro_status confirm(faro_store *s, faro_error *error) {
   struct store_postgres *p = s->postgres;
-  faro_status status = p->holds ? begin(s, error) : faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = p->holds ? begin(s, error) : faro_postgres_begin(p->link, error);
   if (status == FARO_OK) status = faro_postgres_run(p->link, BEAT, error);
   if (status == FARO_OK) status = commit(s, error);
   if (status != FARO_OK) rollback(s);
@@ -301,7 +331,7 @@ static faro_status publish(struct store_postgres *p, uint64_t applied, faro_erro
   faro_status status = FARO_OK;
   for (uint64_t batch = applied; status == FARO_OK && batch <= applied + FARO_INBOX_MAX; batch++)
     status = faro_batch_keys_make(p->keys, batch, error);
-  if (status == FARO_OK) status = faro_postgres_run(p->link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_begin(p->link, error);
   for (uint64_t batch = applied; status == FARO_OK && batch <= applied + FARO_INBOX_MAX; batch++)
     status = faro_keepers_publish(p->link, p->keys, batch, error);
   if (status == FARO_OK)
@@ -419,18 +449,19 @@ static bool needs_purge(const faro_store *s) {
 
 /* A standby. */
 
-/* Whether we have the key to everything in an answer: batches, and what is sealed to them. */
+/* Whether we have the key to everything in an answer: batches, and the heads of what is sealed to
+ * them. */
 static faro_status check_keys(struct store_postgres *p, store_secret what, const char *sql,
                               faro_error *error) {
   PGresult *rows = NULL;
   if (!is_sealed(p, what)) return FARO_OK;
-  faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "");
+  faro_status status = faro_postgres_ask(p->link, &rows, error, sql, "i", (int64_t)FARO_SEALED_HEAD);
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t size = 0;
     const uint64_t batch = (uint64_t)faro_postgres_number(rows, i, 0);
-    const unsigned char *sealed = faro_postgres_bytes(rows, i, 1, &size);
+    const unsigned char *head = faro_postgres_bytes(rows, i, 1, &size);
     const faro_box_pair *pair = faro_batch_keys_find(p->keys, batch);
-    if (!pair || !faro_sealed_is_for(pair, sealed, size)) status = is_foreign(what, batch, error);
+    if (!pair || !faro_sealed_is_for(pair, head, size)) status = is_foreign(what, batch, error);
   }
   PQclear(rows);
   return status;
@@ -441,12 +472,12 @@ faro_status faro_store_postgres_follow(faro_store *s, bool *unheld, faro_error *
   bool got = false;
   faro_status status = connect_again(p, error);
   if (status == FARO_OK && p->keys) status = tend_keys(p, error);
-  if (status == FARO_OK) status = try_lock(p, &got, error);
+  if (status == FARO_OK) status = try_lock(p, FOR_A_MOMENT, &got, error);
   if (status == FARO_OK && got)
-    status = faro_postgres_do(p->link, error, "SELECT pg_advisory_unlock($1)", "i", HOLD);
-  if (status == FARO_OK && got) status = check_keys(p, SECRET_BODY, "SELECT number, body FROM inbox", error);
+    status = check_keys(p, SECRET_BODY, "SELECT number, substring(body for $1::integer) FROM inbox", error);
   if (status == FARO_OK && got)
-    status = check_keys(p, SECRET_RELEASE, "SELECT batches, release FROM state", error);
+    status =
+        check_keys(p, SECRET_RELEASE, "SELECT batches, substring(release for $1::integer) FROM state", error);
   *unheld = status == FARO_OK && got;
   return status;
 }
@@ -465,7 +496,7 @@ static faro_status found(struct store_postgres *p, faro_error *error) {
 
 /* Two analyzers that start at once must not both found it. */
 static faro_status found_once(struct store_postgres *p, faro_error *error) {
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock($1)", "i", FOUND);
   if (status == FARO_OK) status = found(p, error);
@@ -481,9 +512,9 @@ static faro_status hold(struct store_postgres *p, faro_error *error) {
   int64_t token = 0;
   randombytes_buf(&token, sizeof token);
   p->token = token & INT64_MAX;
-  faro_status status = try_lock(p, &got, error);
+  faro_status status = try_lock(p, FOR_GOOD, &got, error);
   if (status == FARO_OK && !got) return faro_fail(error, FARO_OLD, "another analyzer holds this database");
-  if (status == FARO_OK) status = faro_postgres_run(p->link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "UPDATE meta SET token = $1", "i", p->token);
   if (status == FARO_OK) status = faro_postgres_commit(p->link, error);
@@ -552,6 +583,7 @@ faro_status faro_store_postgres_open(faro_store *s, const char *url, faro_access
   if (!p) return faro_fail(error, FARO_MEMORY, "cannot allocate the analyzer's state");
   s->kind = &faro_store_postgres;
   s->postgres = p;
+  p->expected = &s->expected;
   bool made = true;
   for (size_t i = 0; i < STATEMENTS; i++)
     made = (p->sql[i] = number_parameters(faro_store_sql[i])) != NULL && made;

@@ -20,6 +20,7 @@ struct faro_waiting {
   faro_spool *intake;
   faro_campaign draft, campaign;
   bool known;       /* the campaign is */
+  bool kept;        /* a copy of it is beside the keys */
   uint64_t applied; /* batches, as kept beside the keys */
   faro_metrics *metrics;
   faro_metric *role, *batches;
@@ -27,17 +28,29 @@ struct faro_waiting {
   faro_http_service service, admin;
 };
 
-/* The campaign of the database, with the copy beside the keys: a start that finds the copy but no
- * campaign in the database does not found another one. */
+/* The campaign of the database. */
 static faro_status read_campaign(faro_waiting *w, faro_error *error) {
   faro_blob document = {0};
-  bool kept = false;
   if (w->known) return FARO_OK;
   faro_status status = faro_campaign_find(w->store, &w->keys, &w->draft, &w->campaign, &document, error);
-  w->known = status == FARO_OK && document.bytes;
-  if (w->known) status = faro_campaign_same(w->settings, &document, &kept, error);
-  if (w->known && status == FARO_OK && !kept) status = faro_campaign_keep(w->settings, &document, error);
-  w->known = w->known && status == FARO_OK;
+  const bool found = status == FARO_OK && document.bytes;
+  if (found) status = faro_campaign_same(w->settings, &document, &w->kept, error);
+  w->known = found && status == FARO_OK;
+  free(document.bytes);
+  return status;
+}
+
+static bool has_intake(const faro_waiting *w) { return faro_campaign_form(&w->campaign) == FARO_WIRE_DIRECT; }
+
+/* A copy of the campaign beside the keys: a start that finds it does not found another campaign,
+ * nor another intake. So the intake comes first. */
+static faro_status keep_campaign(faro_waiting *w, faro_error *error) {
+  faro_blob document = {0};
+  unsigned char signer[FARO_KEY_BYTES];
+  if (w->kept || (has_intake(w) && !w->intake)) return FARO_OK;
+  faro_status status = faro_store_campaign(w->store, &document, signer, error);
+  if (status == FARO_OK && document.bytes) status = faro_campaign_keep(w->settings, &document, error);
+  w->kept = status == FARO_OK && document.bytes;
   free(document.bytes);
   return status;
 }
@@ -55,14 +68,21 @@ static faro_status read_applied(faro_waiting *w, faro_error *error) {
   return status;
 }
 
-/* Keys of the open batch, for an intake. */
+/* Keys of the open batch, for an intake. It is founded by the analyzer that founds the campaign,
+ * and never here: where one was, it may be lost. */
 static faro_status tend_intake(faro_waiting *w, faro_error *error) {
   char path[FARO_PATH_SIZE + 8];
-  if (faro_campaign_form(&w->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
+  bool there = false;
+  if (!has_intake(w)) return FARO_OK;
   if (w->intake) return faro_spool_probe(w->intake, error);
   snprintf(path, sizeof path, "%s.intake", w->settings->database);
-  const faro_spool_params params = {
-      .path = path, .database = w->settings->server, .tokens = w->settings->tokens, .campaign = &w->campaign};
+  const faro_spool_params params = {.path = path,
+                                    .database = w->settings->server,
+                                    .tokens = w->settings->tokens,
+                                    .campaign = &w->campaign,
+                                    .known = true};
+  const faro_status status = faro_spool_there(&params, &there, error);
+  if (status != FARO_OK || (!there && !w->kept)) return status;
   return faro_spool_open(&w->intake, &params, error);
 }
 
@@ -90,11 +110,26 @@ static faro_status look(faro_waiting *w, bool *due, faro_error *error) {
   if (status == FARO_OK && w->known && there) {
     status = faro_store_keep_keys(w->store, w->settings->database, &w->campaign, error);
     if (status == FARO_OK) status = tend_intake(w, error);
+    if (status == FARO_OK) status = keep_campaign(w, error);
     if (status == FARO_OK) status = read_applied(w, error);
   }
   if (status == FARO_OK && there) status = faro_store_follow(w->store, &unheld, error);
+  if (status == FARO_OK && unheld && w->intake) status = faro_spool_opens(w->intake, error);
   *due = status == FARO_OK && (unheld || !there);
   return status;
+}
+
+/* A wiped key stays in the log of its file as long as another process reads that. */
+static void purge_keys(faro_waiting *w) {
+  faro_error error = {0};
+  faro_status status = w->store ? faro_store_retry_purge(w->store, &error) : FARO_OK;
+  if (status == FARO_OK && w->intake) status = faro_spool_retry_purge(w->intake, &error);
+  if (status != FARO_OK) faro_log_error("log-not-emptied", &error);
+  const bool left = (w->store && faro_store_needs_purge(w->store)) ||
+                    (w->intake && faro_spool_snapshot(w->intake).needs_purge);
+  faro_health_set(&w->health, FARO_ILL_DATABASE_LOG,
+                  left ? "keys of batches cannot be published, or wiped once they are applied; see the log"
+                       : "");
 }
 
 faro_status faro_waiting_look(faro_waiting *w, bool *due, faro_error *error) {
@@ -102,6 +137,7 @@ faro_status faro_waiting_look(faro_waiting *w, bool *due, faro_error *error) {
   char text[FARO_ILL_TEXT] = "";
   *due = false;
   const faro_status status = look(w, due, &why);
+  purge_keys(w);
   if (status != FARO_OK) snprintf(text, sizeof text, "%.300s", faro_health_words(&why));
   faro_health_set(&w->health, FARO_ILL_DATABASE, text);
   faro_health_set(&w->health, FARO_ILL_NO_COPY,

@@ -38,16 +38,21 @@ const char *faro_health_words(const faro_error *error) {
   return server ? "the database cannot be used; see the log" : error->message;
 }
 
-void faro_health_set(faro_health *h, faro_ill ill, const char *text) {
-  const char *now = text ? text : "";
-  pthread_mutex_lock(&h->mutex);
+/* Call it under the mutex, before the text is changed. */
+static void tell_change(const faro_health *h, faro_ill ill, const char *now) {
   const bool before = *h->text[ill] != '\0';
-  snprintf(h->text[ill], FARO_ILL_TEXT, "%s", now);
-  pthread_mutex_unlock(&h->mutex);
   if (before == (*now != '\0')) return;
   faro_metric_set(h->gauge[ill], *now != '\0');
   if (before) faro_log(FARO_LOG_INFO, "well-again", "ss", "reason", label[ill]);
   else faro_log(FARO_LOG_ERROR, "unwell", "ss ss", "reason", label[ill], "text", now);
+}
+
+void faro_health_set(faro_health *h, faro_ill ill, const char *text) {
+  const char *now = text ? text : "";
+  pthread_mutex_lock(&h->mutex);
+  tell_change(h, ill, now); /* who sees the text sees the gauge and the log, too */
+  snprintf(h->text[ill], FARO_ILL_TEXT, "%s", now);
+  pthread_mutex_unlock(&h->mutex);
 }
 
 const char *faro_ill_label(faro_ill ill) { return label[ill]; }

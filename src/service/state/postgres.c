@@ -168,9 +168,18 @@ static faro_status connect_now(faro_postgres *p, faro_error *error) {
   return status == FARO_OK ? faro_postgres_run(p, p->set_up, error) : status;
 }
 
+/* Reads what has come while the session was idle: that the server has ended it, most likely. */
+static bool is_alive(faro_postgres *p) {
+  if (!p->connection) return false;
+  struct pollfd socket = {.fd = PQsocket(p->connection), .events = POLLIN};
+  while (PQtransactionStatus(p->connection) == PQTRANS_IDLE && poll(&socket, 1, 0) > 0)
+    if (!PQconsumeInput(p->connection)) return false;
+  return PQstatus(p->connection) == CONNECTION_OK;
+}
+
 faro_status faro_postgres_ready(faro_postgres *p, bool *fresh, faro_error *error) {
   *fresh = false;
-  if (p->connection && PQstatus(p->connection) == CONNECTION_OK) return FARO_OK;
+  if (is_alive(p)) return FARO_OK;
   drop(p);
   const faro_status status = connect_now(p, error);
   *fresh = status == FARO_OK;
@@ -228,6 +237,10 @@ void faro_postgres_close(faro_postgres *p) {
 }
 
 /* Transactions. */
+
+faro_status faro_postgres_begin(faro_postgres *p, faro_error *error) {
+  return faro_postgres_run(p, "BEGIN; SET LOCAL synchronous_commit = on", error);
+}
 
 faro_status faro_postgres_commit(faro_postgres *p, faro_error *error) {
   PGresult *answer = NULL;

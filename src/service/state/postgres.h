@@ -28,9 +28,12 @@ void faro_postgres_close(faro_postgres *postgres); /* NULL is allowed */
 
 /* Ends the connection, and all that its session held; faro_postgres_ready makes another one. */
 void faro_postgres_leave(faro_postgres *postgres);
-/* Connects again if the connection was lost; *fresh: it was, and what the session held is gone. */
+/* Connects again if the connection was lost, as far as that can be seen without asking the server;
+ * *fresh: it was, and what the session held is gone. */
 faro_status faro_postgres_ready(faro_postgres *postgres, bool *fresh, faro_error *error) FARO_WARN_UNUSED;
 
+/* Begins a transaction whose commit waits for the disks, whatever the session was told since. */
+faro_status faro_postgres_begin(faro_postgres *postgres, faro_error *error) FARO_WARN_UNUSED;
 /* Runs one or more statements without parameters. */
 faro_status faro_postgres_run(faro_postgres *postgres, const char *sql, faro_error *error) FARO_WARN_UNUSED;
 /* Fails also if a statement of the transaction had failed, so that the server rolls it back, and if

@@ -18,6 +18,7 @@ enum {
 };
 _Static_assert(FARO_PAIR_BYTES == crypto_box_PUBLICKEYBYTES, "");
 _Static_assert(FARO_PAIR_BYTES == crypto_box_SECRETKEYBYTES, "");
+_Static_assert(FARO_SEALED_HEAD == HEAD + FARO_KEEPERS_MAX * WRAP, "");
 
 static void label_of(const faro_sealed_as *as, unsigned char label[LABEL]) {
   memcpy(label, as->campaign, 32);
@@ -77,10 +78,16 @@ static const unsigned char *find(const faro_box_pair *pair, const unsigned char 
   return NULL;
 }
 
-/* How many keepers there are; 0: these are no sealed bytes. */
+/* How many keepers the head names; 0: it is none, or not all of it. */
+static size_t keepers_in(const unsigned char *head, size_t size) {
+  const size_t count = size >= HEAD ? faro_load32(head) : 0;
+  return count <= FARO_KEEPERS_MAX && size >= HEAD + count * WRAP ? count : 0;
+}
+
+/* The same of all sealed bytes; 0: they are none. */
 static size_t keepers_of(const unsigned char *sealed, size_t size) {
-  const size_t count = size >= HEAD ? faro_load32(sealed) : 0;
-  return count <= FARO_KEEPERS_MAX && size >= HEAD + count * WRAP + NONCE + TAG ? count : 0;
+  const size_t count = keepers_in(sealed, size);
+  return size >= HEAD + count * WRAP + NONCE + TAG ? count : 0;
 }
 
 size_t faro_sealed_length(const unsigned char *sealed, size_t size) {
@@ -88,8 +95,8 @@ size_t faro_sealed_length(const unsigned char *sealed, size_t size) {
   return count > 0 ? size - HEAD - count * WRAP - NONCE - TAG : 0;
 }
 
-bool faro_sealed_is_for(const faro_box_pair *pair, const unsigned char *sealed, size_t size) {
-  return find(pair, sealed, keepers_of(sealed, size)) != NULL;
+bool faro_sealed_is_for(const faro_box_pair *pair, const unsigned char *head, size_t size) {
+  return find(pair, head, keepers_in(head, size)) != NULL;
 }
 
 faro_sealed_result faro_sealed_open(const faro_sealed_as *as, const faro_box_pair *pair,

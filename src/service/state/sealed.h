@@ -13,7 +13,11 @@
 
 #include <faro/base.h>
 
-enum { FARO_KEEPERS_MAX = 64, FARO_PAIR_BYTES = 32 };
+enum {
+  FARO_KEEPERS_MAX = 64,
+  FARO_PAIR_BYTES = 32,
+  FARO_SEALED_HEAD = 4 + FARO_KEEPERS_MAX * (16 + 80) /* what stands before the nonce, at most */
+};
 
 /* The two halves of a keeper's key for a batch. */
 typedef struct faro_box_pair {
@@ -39,9 +43,10 @@ typedef enum faro_sealed_result {
   FARO_SEALED_FORGED   /* not what was sealed */
 } faro_sealed_result;
 
-/* How many bytes were sealed; 0: that cannot be. And whether they were sealed to this key. */
+/* How many bytes were sealed; 0: that cannot be. */
 size_t faro_sealed_length(const unsigned char *sealed, size_t size);
-bool faro_sealed_is_for(const faro_box_pair *pair, const unsigned char *sealed, size_t size);
+/* Whether sealed bytes are sealed to this key. The first FARO_SEALED_HEAD bytes are enough. */
+bool faro_sealed_is_for(const faro_box_pair *pair, const unsigned char *head, size_t size);
 /* Opens exactly `length` bytes. */
 faro_sealed_result faro_sealed_open(const faro_sealed_as *as, const faro_box_pair *pair,
                                     const unsigned char *sealed, size_t size, void *bytes,

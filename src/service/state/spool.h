@@ -86,6 +86,10 @@ enum { FARO_SPOOL_AHEAD = 2 }; /* when this many closed batches wait, nothing is
 
 faro_status faro_spool_open(faro_spool **spool, const faro_spool_params *params,
                             faro_error *error) FARO_WARN_UNUSED;
+/* Whether its database, which is in a server, holds anything of it, so that opening it does not
+ * found it. */
+faro_status faro_spool_there(const faro_spool_params *params, bool *there,
+                             faro_error *error) FARO_WARN_UNUSED;
 /* Whether the file belongs to this part of this shuffler of this campaign. Only reads it. */
 faro_status faro_spool_check(const char *path, const faro_campaign *campaign, size_t shuffler,
                              const faro_spool_part *part, faro_error *error) FARO_WARN_UNUSED;
@@ -187,6 +191,10 @@ void faro_spool_verify(faro_spool *spool);
 faro_status faro_spool_present(const faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 /* Writes as much as a large group of reports, and removes it: whether the disk has room again. */
 faro_status faro_spool_probe(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
+
+/* For a standby of an analyzer, before it takes over: whether all that waits in the database can be
+ * opened with the keys that are here. If not, the error says what is to be done. */
+faro_status faro_spool_opens(faro_spool *spool, faro_error *error) FARO_WARN_UNUSED;
 
 /* Moves the state to a new file: copies it and marks the old one, which nobody can open again. No
  * process may have it open. */

@@ -70,6 +70,7 @@ typedef struct faro_spool_kind {
   faro_status (*forget)(faro_spool *spool, uint64_t number, faro_error *error);
   faro_status (*probe)(faro_spool *spool, faro_error *error);
   faro_status (*present)(const faro_spool *spool, faro_error *error); /* optional: besides the file */
+  faro_status (*opens)(faro_spool *spool, faro_error *error);         /* optional: it does */
 } faro_spool_kind;
 
 extern const faro_spool_kind faro_spool_sqlite;

@@ -26,6 +26,10 @@ faro_status faro_spool_forget(faro_spool *spool, uint64_t number, faro_error *er
   return spool->kind->forget(spool, number, error);
 }
 
+faro_status faro_spool_opens(faro_spool *spool, faro_error *error) {
+  return spool->kind->opens ? spool->kind->opens(spool, error) : FARO_OK;
+}
+
 faro_status faro_spool_probe(faro_spool *spool, faro_error *error) {
   return spool->kind->probe(spool, error);
 }

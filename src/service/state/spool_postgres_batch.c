@@ -106,7 +106,7 @@ faro_status faro_spool_pg_close_batch(faro_spool *s, faro_error *error) {
   spool_postgres *p = s->postgres;
   bool closed = false;
   if (p->foreign) return FARO_OK;
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock($1)", "i", p->lock);
   if (status == FARO_OK) status = faro_spool_pg_look(s, error);
@@ -198,7 +198,7 @@ faro_status faro_spool_pg_next(faro_spool *s, faro_batch *batch, faro_error *err
 faro_status faro_spool_pg_forget(faro_spool *s, uint64_t number, faro_error *error) {
   faro_postgres *link = s->postgres->link;
   faro_status status = faro_spool_pg_ready(s, error);
-  if (status == FARO_OK) status = faro_postgres_run(link, "BEGIN", error);
+  if (status == FARO_OK) status = faro_postgres_begin(link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(link, error, "DELETE FROM outbox WHERE number = $1", "i", (int64_t)number);
   if (status == FARO_OK)

@@ -263,7 +263,7 @@ static faro_status confirm(faro_spool *s, faro_error *error) {
 /* *again: it is worth another try. */
 static faro_status attempt(faro_spool *s, group *g, bool *again, faro_error *error) {
   spool_postgres *p = s->postgres;
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock_shared($1)", "i", p->lock);
   if (status == FARO_OK) status = faro_spool_pg_look(s, error);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "service/role/log.h"
+#include "service/role/process.h"
 #include "service/state/spool_postgres.h"
 #include "wire/split.h"
 
@@ -33,20 +34,37 @@ static int64_t lock_of(const faro_spool *s, char purpose) {
 }
 
 /* Each spool has a schema of its own, so that one database can serve many. */
-static void name_schema(const faro_spool *s, char name[static 64]) {
+static void name_schema(const faro_campaign *campaign, size_t shuffler, char name[static 64]) {
   char hex[33];
-  sodium_bin2hex(hex, sizeof hex, s->campaign->digest, 16);
-  snprintf(name, 64, "faro_%s_%zu", hex, s->shuffler);
+  sodium_bin2hex(hex, sizeof hex, campaign->digest, 16);
+  snprintf(name, 64, "faro_%s_%zu", hex, shuffler);
+}
+
+static faro_status find(faro_postgres *link, const char *schema, bool *there, faro_error *error) {
+  PGresult *rows = NULL;
+  const faro_status status = faro_postgres_ask(
+      link, &rows, error, "SELECT count(*) FROM pg_namespace WHERE nspname = $1", "t", schema);
+  *there = status == FARO_OK && faro_postgres_number(rows, 0, 0) > 0;
+  PQclear(rows);
+  return status;
+}
+
+faro_status faro_spool_there(const faro_spool_params *params, bool *there, faro_error *error) {
+  char schema[64];
+  faro_postgres *link = NULL;
+  *there = false;
+  name_schema(params->campaign, params->shuffler, schema);
+  faro_status status = faro_postgres_open(&link, params->database, "SELECT 1", faro_process_ending, error);
+  if (status == FARO_OK) status = find(link, schema, there, error);
+  faro_postgres_close(link);
+  return status;
 }
 
 static faro_status found(faro_spool *s, const char *schema, bool known, faro_error *error) {
   spool_postgres *p = s->postgres;
-  PGresult *rows = NULL;
   char sql[128];
-  faro_status status = faro_postgres_ask(p->link, &rows, error,
-                                         "SELECT count(*) FROM pg_namespace WHERE nspname = $1", "t", schema);
-  const bool there = status == FARO_OK && faro_postgres_number(rows, 0, 0) > 0;
-  PQclear(rows);
+  bool there = false;
+  faro_status status = find(p->link, schema, &there, error);
   if (status != FARO_OK || there) return status;
   if (known)
     return faro_fail(error, FARO_INVALID,
@@ -62,7 +80,7 @@ static faro_status found(faro_spool *s, const char *schema, bool known, faro_err
 /* Two front-ends that start at once must not both found it. */
 static faro_status found_once(faro_spool *s, const char *schema, bool known, faro_error *error) {
   spool_postgres *p = s->postgres;
-  faro_status status = faro_postgres_run(p->link, "BEGIN", error);
+  faro_status status = faro_postgres_begin(p->link, error);
   if (status == FARO_OK)
     status = faro_postgres_do(p->link, error, "SELECT pg_advisory_xact_lock($1)", "i", p->lock);
   if (status == FARO_OK) status = found(s, schema, known, error);
@@ -111,7 +129,7 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   p->leader = lock_of(s, 'l');
   memcpy(p->seal.campaign, s->campaign->digest, sizeof p->seal.campaign);
   p->seal.shuffler = s->shuffler;
-  name_schema(s, schema);
+  name_schema(s->campaign, s->shuffler, schema);
   snprintf(set_up, sizeof set_up, "%sSET search_path = %s",
            faro_campaign_form(s->campaign) == FARO_WIRE_DIRECT ? FARO_POSTGRES_SILENCE : "", schema);
   faro_status status = may_be_shared(s, error);
@@ -195,7 +213,8 @@ faro_status faro_spool_pg_make_room(faro_spool *s, faro_error *error) {
  * it yet. They do when a write of our own was committed after that. */
 static faro_status wipe_released(faro_spool *s, faro_error *error) {
   spool_postgres *p = s->postgres;
-  faro_status status = faro_postgres_run(p->link, "BEGIN; UPDATE meta SET version = version", error);
+  faro_status status = faro_postgres_begin(p->link, error);
+  if (status == FARO_OK) status = faro_postgres_run(p->link, "UPDATE meta SET version = version", error);
   if (status == FARO_OK) status = faro_postgres_commit(p->link, error);
   faro_postgres_rollback(p->link);
   return status == FARO_OK ? faro_batch_keys_wipe(p->keys, s->released, error) : status;
@@ -236,20 +255,21 @@ faro_status faro_spool_pg_seal(faro_spool *s, const faro_sealed_as *as, const vo
   return faro_keepers_seal(s->postgres->link, s->postgres->keys, as, bytes, length, sealed, size, error);
 }
 
-/* A standby of an analyzer must not take over what only the other one can open. */
-static faro_status check_keys(faro_spool *s, faro_error *error) {
+/* A standby of an analyzer must not take over what only the other one can open. The heads say who
+ * can. */
+static faro_status opens(faro_spool *s, faro_error *error) {
   PGresult *rows = NULL;
-  if (faro_campaign_form(s->campaign) != FARO_WIRE_DIRECT) return FARO_OK;
-  faro_status status = faro_postgres_ask(s->postgres->link, &rows, error,
-                                         "SELECT batch, body FROM groups UNION ALL SELECT number, body FROM "
-                                         "outbox",
-                                         "");
+  faro_status status = faro_postgres_ask(
+      s->postgres->link, &rows, error,
+      "SELECT batch, substring(body for $1::integer) FROM groups UNION ALL SELECT number, substring(body for "
+      "$1::integer) FROM outbox",
+      "i", (int64_t)FARO_SEALED_HEAD);
   for (int i = 0; status == FARO_OK && i < PQntuples(rows); i++) {
     size_t size = 0;
     const uint64_t batch = (uint64_t)faro_postgres_number(rows, i, 0);
-    const unsigned char *sealed = faro_postgres_bytes(rows, i, 1, &size);
+    const unsigned char *head = faro_postgres_bytes(rows, i, 1, &size);
     const faro_box_pair *pair = faro_batch_keys_find(s->postgres->keys, batch);
-    if (!pair || !faro_sealed_is_for(pair, sealed, size))
+    if (!pair || !faro_sealed_is_for(pair, head, size))
       status = faro_fail(error, FARO_SYSTEM,
                          "batch %llu came before this analyzer had published its key: start the other one",
                          (unsigned long long)batch);
@@ -258,8 +278,8 @@ static faro_status check_keys(faro_spool *s, faro_error *error) {
   return status;
 }
 
-/* This is all that a standby of an analyzer does. It may be the only one that can close the open
- * batch, and the analyzer the only one that hands it over. */
+/* A standby of an analyzer does this, and no more as long as the analyzer lives. It may be the only
+ * one that can close the open batch, and the analyzer the only one that hands it over. */
 static faro_status probe(faro_spool *s, faro_error *error) {
   faro_status status = faro_database_present(s->database, error);
   if (status == FARO_OK) status = faro_spool_pg_ready(s, error);
@@ -267,7 +287,6 @@ static faro_status probe(faro_spool *s, faro_error *error) {
   if (status == FARO_OK) status = faro_spool_pg_keys(s, error);
   if (status == FARO_OK && s->postgres->left == 0 && !faro_spool_snapshot(s).over)
     status = faro_spool_pg_close_batch(s, error);
-  if (status == FARO_OK) status = check_keys(s, error);
   if (status == FARO_OK)
     status = faro_postgres_run(s->postgres->link, "UPDATE meta SET version = version", error);
   return status;
@@ -290,7 +309,8 @@ const faro_spool_kind faro_spool_postgres = {.open = open_postgres,
                                              .next = faro_spool_pg_next,
                                              .forget = faro_spool_pg_forget,
                                              .probe = probe,
-                                             .present = present};
+                                             .present = present,
+                                             .opens = opens};
 
 faro_status faro_spool_database_check(const char *database, faro_error *error) {
   if (strncmp(database, "postgresql://", 13) == 0 || strncmp(database, "postgres://", 11) == 0)
