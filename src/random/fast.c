@@ -18,9 +18,7 @@
 static const double TWO_PI = 6.283185307179586476925286766559;
 
 /* Signed, as below, because that is one instruction. */
-static inline double uniform(faro_rng *rng) {
-  return (double)(int64_t)(faro_rng_next(rng) >> 11) * 0x1p-53;
-}
+static inline double uniform(faro_rng *rng) { return (double)(int64_t)(faro_rng_next(rng) >> 11) * 0x1p-53; }
 
 double faro_draw_uniform(faro_rng *rng) { return uniform(rng); }
 double faro_sim_uniform(faro_sim_rng *sim) { return uniform(&sim->rng); }

@@ -2,6 +2,7 @@
 #include <faro/contribution.h>
 
 #include <math.h>
+#include <string.h>
 
 #include "release/plant.h"
 #include "release/columns.h"
@@ -308,6 +309,7 @@ static void make_rewards(const faro_contribution *c, const double *x, double y, 
 static void make_blocks(const faro_contribution *c, const double *x, double y, double *z) {
   double clipped[FARO_DIMENSION_MAX];
   const size_t width = c->dimension / c->blocks;
+  memset(clipped, 0, c->dimension * sizeof *clipped);
   const double reward = c->vector * clip(c, y);
   make_ball(c, x, clipped);
   for (const double *from = clipped; from < clipped + c->dimension; from += width) {

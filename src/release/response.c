@@ -356,6 +356,7 @@ void faro_answer_read(const faro_release *release, const void *message, const do
   const faro_response_rule *rule = rule_at(release, release->open);
   const uint64_t codes = 2 * (uint64_t)rule->directions;
   const uint64_t word = *(const uint64_t *)message;
+  FARO_INVARIANT(codes > 0);
   double value[FARO_ANSWERS_MAX][DIRECTIONS_MAX];
   for (size_t from = 0; from < rule->directions; from += FARO_ABREAST) {
     make_eight(s, word / codes, from);
