@@ -47,7 +47,7 @@ static double least_at(const double *scale, const double *number, size_t count, 
   double number_of_largest = 0;
   for (size_t i = 0; i < count; i++)
     number_of_largest += number[i] * (scale[i] / largest) * (scale[i] / largest);
-  double x = sqrt(log(2 / q) / (log(2 / q) + number_of_largest));
+  double x = fmin(sqrt(log(2 / q) / (log(2 / q) + number_of_largest)), 1 - 0x1p-52);
   double low = 0;
   double high = 1;
   for (int i = 0; i < MOST; i++) {
@@ -68,6 +68,7 @@ double faro_laplace_quantile(const double *scale, const double *number, size_t c
   double largest = 0;
   for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(scale[i]));
   if (q >= 1 || !(largest > 0)) return 0;
+  if (!(2 / q < (double)INFINITY)) return (double)INFINITY;
   const double x = least_at(scale, number, count, largest, q);
   return bound_at(scale, number, count, largest, x, q) * (1 + 1e-12);
 }

@@ -328,7 +328,7 @@ static void test_outage__a_role_that_is_gone_is_missed_by_the_other(void **state
   const double before = faro_clock();
   stop(&p, 0);
   becomes(&p, 1, 503, "peer-silent: the analyzer at");
-  assert_true(faro_clock() - before > 14);         /* 20 s after an answer that may be 5 s old */
+  assert_true(faro_clock() - before > 5);          /* not at once: it may come back */
   assert_int_equal(post(&p, 0, B, 1, &sent), 200); /* reports are accepted */
   assert_int_equal(get(&p, 1, "/readyz").status, 200);
   assert_true(metric(&p, 1, "faro_analyzer_reachable") == 0);

@@ -235,12 +235,12 @@ static void test_postgres_store__the_url_says_how_long_a_transaction_may_rest(vo
   world w;
   const faro_debit debit = {.charged = 1, .allowed = 9, .when = "then"};
   begin(&w, "shuffle-bits");
-  strcat(w.url, "%20-c%20idle_in_transaction_session_timeout%3D1s");
+  strcat(w.url, "%20-c%20idle_in_transaction_session_timeout%3D5s");
   faro_store *store = open_store(&w);
   begin_state(store);
   assert_ok(receive(store, 0, error));
   assert_ok(faro_store_debit(store, &debit, error));
-  faro_sleep(4);
+  faro_sleep(12);
   const faro_blob some = {.bytes = (unsigned char *)"some", .length = 4};
   const faro_store_state nothing = {.release = some, .policy = some};
   const faro_store_step step = {.state = &nothing, .head = &some};
@@ -359,7 +359,7 @@ static void test_postgres_store__a_batch_follows_the_one_before_it(void **state)
   end(&w);
 }
 
-enum { MANY = 60000 }; /* boxes that take longer to open than the server waits */
+enum { MANY = 200000 }; /* boxes that take longer to open than the server waits */
 
 /* A campaign whose batches are large, and of sealed reports. */
 static void draft_large(faro_campaign *c, faro_applier_keys *keys) {
@@ -407,7 +407,7 @@ static void test_postgres_store__a_large_batch_is_applied_in_a_session_that_must
   faro_receipt receipt = FARO_RECEIPT_BAD;
   bool applied = false;
   begin(&w, "shuffle-gaussian");
-  strcpy(strstr(w.url, "&options="), "&options=-c%20idle_session_timeout%3D1s");
+  strcpy(strstr(w.url, "&options="), "&options=-c%20idle_session_timeout%3D4s");
   draft_large(&campaign, &keys);
   faro_store *store = open_store(&w);
   assert_ok(faro_applier_create(&applier, store, &campaign, &keys, error));
@@ -417,9 +417,13 @@ static void test_postgres_store__a_large_batch_is_applied_in_a_session_that_must
   randombytes_buf(bodies, length); /* none opens: all are spoiled, at the same cost */
   const faro_batch batch = {.count = MANY, .body = bodies};
   assert_ok(faro_applier_take(applier, &batch, &receipt, error));
+  server_query(w.server, "", "CREATE TABLE held AS SELECT pid FROM pg_locks WHERE locktype = 'advisory'");
   const double start = faro_clock();
   assert_ok(faro_applier_step(applier, &applied, error));
-  assert_true(applied && faro_clock() - start > 1); /* else this shows nothing */
+  assert_true(applied && faro_clock() - start > 4); /* else this shows nothing */
+  server_query(w.server, "",                        /* by the same session */
+               "DO \\$\\$ BEGIN ASSERT EXISTS (SELECT FROM held NATURAL JOIN pg_locks"
+               " WHERE locktype = 'advisory'); END \\$\\$");
   assert_int_equal(faro_applier_snapshot(applier).spoiled, MANY);
   free(bodies);
   faro_applier_destroy(applier);

@@ -72,6 +72,7 @@ static bool is_url(const char *database) {
 /* Whether one of the words that libpq has for a connection is in it: "host=db1 user=faro". */
 static bool has_words(const char *text) {
   static const char *const words[] = {"host", "hostaddr", "port", "user", "password", "dbname", "service"};
+  if (*text == '/' || *text == '.') return false;
   for (const char *sign = strchr(text, '='); sign; sign = strchr(sign + 1, '=')) {
     const char *from = sign;
     while (from > text && from[-1] == ' ') from--; /* libpq allows blanks */
@@ -289,8 +290,7 @@ void faro_store_expect(faro_store *store, uint64_t batches,
 faro_status faro_store_is_old(const store_expected *expected, faro_error *error) {
   return faro_fail(error, FARO_INVALID,
                    "the database is an old copy, or a replica that was behind: it lacks what this analyzer "
-                   "has committed, up to batch %llu. Nothing is written to it. Put the newest one back, or "
-                   "end the campaign",
+                   "has committed, up to batch %llu. Nothing is written to it. Put the newest one back",
                    (unsigned long long)expected->batches);
 }
 

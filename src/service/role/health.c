@@ -26,21 +26,24 @@ void faro_health_init(faro_health *h, faro_metrics *metrics) {
   };
   memset(h, 0, sizeof *h);
   pthread_mutex_init(&h->mutex, NULL);
+  pthread_mutex_init(&h->change, NULL);
   for (size_t i = 0; i < FARO_ILLS; i++)
     h->gauge[i] = faro_metrics_gauge(metrics, "faro_unwell", labels[i],
                                      "1 while this is a reason why the role is unwell, 0 otherwise.");
 }
 
-void faro_health_clear(faro_health *h) { pthread_mutex_destroy(&h->mutex); }
+void faro_health_clear(faro_health *h) {
+  pthread_mutex_destroy(&h->mutex);
+  pthread_mutex_destroy(&h->change);
+}
 
 const char *faro_health_words(const faro_error *error) {
   const bool server = strncmp(error->message, "PostgreSQL:", 11) == 0;
   return server ? "the database cannot be used; see the log" : error->message;
 }
 
-/* Call it under the mutex, before the text is changed. */
-static void tell_change(const faro_health *h, faro_ill ill, const char *now) {
-  const bool before = *h->text[ill] != '\0';
+/* Before the text is changed: who sees it sees the gauge and the log, too. */
+static void tell_change(const faro_health *h, faro_ill ill, bool before, const char *now) {
   if (before == (*now != '\0')) return;
   faro_metric_set(h->gauge[ill], *now != '\0');
   if (before) faro_log(FARO_LOG_INFO, "well-again", "ss", "reason", label[ill]);
@@ -49,10 +52,13 @@ static void tell_change(const faro_health *h, faro_ill ill, const char *now) {
 
 void faro_health_set(faro_health *h, faro_ill ill, const char *text) {
   const char *now = text ? text : "";
+  char was[FARO_ILL_TEXT];
+  pthread_mutex_lock(&h->change); /* a log that is not read keeps nobody from the texts */
+  tell_change(h, ill, faro_health_get(h, ill, was), now);
   pthread_mutex_lock(&h->mutex);
-  tell_change(h, ill, now); /* who sees the text sees the gauge and the log, too */
   snprintf(h->text[ill], FARO_ILL_TEXT, "%s", now);
   pthread_mutex_unlock(&h->mutex);
+  pthread_mutex_unlock(&h->change);
 }
 
 const char *faro_ill_label(faro_ill ill) { return label[ill]; }

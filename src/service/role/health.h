@@ -43,6 +43,7 @@ typedef enum faro_ill {
 enum { FARO_ILL_TEXT = 400 };
 
 typedef struct faro_health {
+  pthread_mutex_t change;              /* held by who sets or clears a reason; comes first */
   pthread_mutex_t mutex;               /* guards `text` */
   char text[FARO_ILLS][FARO_ILL_TEXT]; /* empty: this is not a reason now */
   faro_metric *gauge[FARO_ILLS];

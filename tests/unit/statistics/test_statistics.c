@@ -45,6 +45,8 @@ static void test_quantile__of_many_is_the_gaussian_one(void **state) {
   }
   assert_true(faro_laplace_sum_quantile(1, 1, 1) == 0 && faro_laplace_sum_quantile(5, 1, 1) == 0);
   assert_true(faro_laplace_sum_quantile(5, 0, 0.1) == 0);
+  assert_close(faro_laplace_sum_quantile(0, 1, 0.1), log(20), 1e-8); /* no variables: as the bound has it */
+  assert_true(isinf(faro_laplace_sum_quantile(5, 1, 0)) && isinf(faro_laplace_sum_quantile(5, 1, 1e-310)));
 }
 
 /* Weights: equal ones are one number, signs do not matter, and a weight of zero adds nothing. */
