@@ -101,7 +101,7 @@ faro_status faro_linear_init(faro_env *env, faro_error *error);
 typedef struct faro_adversary {
   faro_env env;
   double *basis;         /* n rows of n */
-  double *cosine, *sine; /* of the arms' angles before they turn */
+  double *cosine, *sine; /* the arms' angles before they turn */
 } faro_adversary;
 faro_status faro_adversary_init(faro_env *env, faro_error *error);
 void faro_adversary_draw(faro_env *env, size_t n); /* the planes */

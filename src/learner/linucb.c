@@ -105,7 +105,7 @@ static void set_from_eigen(linucb *l, double f, const double *u, faro_policy *po
   (void)faro_ridge_whiten(l->spd, d, l->P, policy->w, 0);
 }
 
-/* Of a matrix whose eigenvalues differ by more, inverse factors say little, or do not exist. */
+/* Inverse factors of a matrix whose eigenvalues differ by more say little, or do not exist. */
 static const double ILL = 1e-9;
 
 /* Whether the next direction can be followed from here. */

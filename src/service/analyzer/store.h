@@ -21,9 +21,9 @@ typedef struct faro_store faro_store;
 faro_status faro_store_open(faro_store **store, const char *database, faro_access mode,
                             faro_error *error) FARO_WARN_UNUSED;
 void faro_store_close(faro_store *store); /* NULL is allowed */
-/* Whether it can be a path or a URL. What was meant to be a URL and is none is not taken for a
- * path: it may have a password, which would be in messages, and in the name of a file. `key` is
- * that of the setting. */
+/* Whether it can be a path or a URL. A mistyped URL is not taken for a path: it may have a
+ * password, which would be in messages, and in the name of a file. `key` is that of the
+ * setting. */
 faro_status faro_store_check_name(const char *key, const char *database, faro_error *error) FARO_WARN_UNUSED;
 /* What a message says of it: the name of the file, or that it is in a server. */
 const char *faro_store_name(const char *database);
