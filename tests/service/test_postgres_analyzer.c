@@ -373,14 +373,38 @@ static void kill_role(play *p, size_t index) {
   start_role(p, index);
 }
 
+/* Whether an analyzer that waits cannot open what the other one has: it has just been started. */
+static bool lacks_keys(play *p, size_t index) {
+  static const char why[] = "had published its key";
+  const faro_sent sent = ask(p, index, "/healthz");
+  return sent.length > 0 && memmem(sent.bytes, sent.length, why, sizeof why - 1);
+}
+
+/* Stops the analyzer that serves until the other one has taken over. If the other one cannot, it
+ * may go on, and is stopped again. Returns which one it was. */
+static size_t stop_active(play *p) {
+  const double end = faro_clock() + DEADLINE;
+  while (faro_clock() < end) {
+    const size_t one = wait_active(p);
+    role *r = &p->role[one];
+    assert_int_equal(kill(r->child.pid, SIGSTOP), 0);
+    r->paused = true;
+    while (!lacks_keys(p, 1 - one) && faro_clock() < end)
+      if (ask(p, 1 - one, "/readyz").status == 200) return one;
+      else faro_sleep(0.05);
+    assert_int_equal(kill(r->child.pid, SIGCONT), 0);
+    r->paused = false;
+    faro_sleep(1);
+  }
+  fail_msg("no analyzer has taken over for %.0f s; see %s", DEADLINE, p->directory);
+  return 0;
+}
+
 /* The analyzer that serves hangs until the other one has taken over. When it wakes up, it finds
  * that out, and ends: so it has published and debited nothing since. */
 static void pause_active(play *p) {
-  const size_t one = wait_active(p);
+  const size_t one = stop_active(p);
   role *r = &p->role[one];
-  assert_int_equal(kill(r->child.pid, SIGSTOP), 0);
-  r->paused = true;
-  while (wait_active(p) == one) faro_sleep(0.05);
   assert_int_equal(kill(r->child.pid, SIGCONT), 0);
   assert_int_equal(faro_child_wait(&r->child, DEADLINE), 4);
   r->paused = false;
