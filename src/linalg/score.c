@@ -155,21 +155,60 @@ FARO_AVX static void avx_moved(const faro_arms *arms, const double *theta, const
   }
 }
 
-/* Every lane keeps its first greatest value and the index of it. */
-FARO_AVX512 static size_t avx512_greatest(const double *value, size_t count) {
-  __m512i index = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-  __m512i at = _mm512_setzero_si512();
-  __m512d best = _mm512_set1_pd(-INFINITY);
-  for (size_t a = 0; a < count; a += 8, index = _mm512_add_epi64(index, _mm512_set1_epi64(8))) {
-    const unsigned few = count - a < 8 ? (1U << (count - a)) - 1 : 0xff;
-    const __mmask8 there = (__mmask8)few;
-    const __m512d v = _mm512_maskz_loadu_pd(there, value + a);
-    const __mmask8 better = _mm512_mask_cmp_pd_mask(there, v, best, _CMP_GT_OQ);
-    best = _mm512_mask_mov_pd(best, better, v);
-    at = _mm512_mask_mov_epi64(at, better, index);
+/* In each lane a value, and where it is. */
+typedef struct leaders {
+  __m512d best;
+  __m512i at;
+} leaders;
+
+/* Those of `v` at `index` that are greater; of a later place. */
+static inline FARO_BODY FARO_AVX512 leaders lead(leaders l, __mmask8 there, __m512d v, __m512i index) {
+  const __mmask8 better = _mm512_mask_cmp_pd_mask(there, v, l.best, _CMP_GT_OQ);
+  return (leaders){.best = _mm512_mask_mov_pd(l.best, better, v),
+                   .at = _mm512_mask_mov_epi64(l.at, better, index)};
+}
+
+/* The greater one of each lane, the first one of equals. */
+static inline FARO_BODY FARO_AVX512 leaders lead_both(leaders l, leaders m) {
+  const __mmask8 greater = _mm512_cmp_pd_mask(m.best, l.best, _CMP_GT_OQ);
+  const __mmask8 equal = _mm512_cmp_pd_mask(m.best, l.best, _CMP_EQ_OQ);
+  const __mmask8 better = greater | _mm512_mask_cmplt_epu64_mask(equal, m.at, l.at);
+  return (leaders){.best = _mm512_mask_mov_pd(l.best, better, m.best),
+                   .at = _mm512_mask_mov_epi64(l.at, better, m.at)};
+}
+
+/* Every lane of every chain keeps its first greatest value. One comparison waits for what the one
+ * before it in its chain has left. */
+static inline FARO_BODY FARO_AVX512 size_t greatest_in(size_t chains, const double *value, size_t count) {
+  enum { CHAINS = 4, LANES = 8 };
+  leaders l[CHAINS];
+  __m512i index[CHAINS];
+  const __m512i first = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+  FARO_UNROLLED (k, 0, chains) {
+    l[k] = (leaders){.best = _mm512_set1_pd(-INFINITY), .at = _mm512_setzero_si512()};
+    index[k] = _mm512_add_epi64(first, _mm512_set1_epi64((int64_t)(LANES * k)));
   }
-  const __mmask8 equal = _mm512_cmp_pd_mask(best, _mm512_set1_pd(_mm512_reduce_max_pd(best)), _CMP_EQ_OQ);
-  return (size_t)_mm512_mask_reduce_min_epu64(equal, at);
+  size_t a = 0;
+  for (; a + chains * LANES <= count; a += chains * LANES)
+    FARO_UNROLLED (k, 0, chains) {
+      l[k] = lead(l[k], 0xff, _mm512_loadu_pd(value + a + LANES * k), index[k]);
+      index[k] = _mm512_add_epi64(index[k], _mm512_set1_epi64((int64_t)(LANES * chains)));
+    }
+  FARO_UNROLLED (k, 0, chains) {
+    const size_t left = count > a + LANES * k ? count - a - LANES * k : 0;
+    const __mmask8 there = (__mmask8)(left < LANES ? (1U << left) - 1 : 0xff);
+    l[k] = lead(l[k], there, _mm512_maskz_loadu_pd(there, value + a + LANES * k), index[k]);
+  }
+  leaders all = l[0];
+  FARO_UNROLLED (k, 1, chains) all = lead_both(all, l[k]);
+  const __m512d greatest = _mm512_set1_pd(_mm512_reduce_max_pd(all.best));
+  return (size_t)_mm512_mask_reduce_min_epu64(_mm512_cmp_pd_mask(all.best, greatest, _CMP_EQ_OQ), all.at);
+}
+
+/* Joining chains costs more than a short one. */
+FARO_AVX512 static size_t avx512_greatest(const double *value, size_t count) {
+  enum { SHORT = 48 };
+  return count <= SHORT ? greatest_in(1, value, count) : greatest_in(4, value, count);
 }
 
 #else /* faro_lanes_here says PORTABLE */

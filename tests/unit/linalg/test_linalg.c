@@ -598,7 +598,7 @@ static void test_rescore__follows_the_changes(void **state) {
 static void test_greatest__is_the_first_one(void **state) {
   (void)state;
   for (size_t n = 0; n < 3000; n++) {
-    const size_t count = 1 + n % 70;
+    const size_t count = 1 + n % 170;
     const double several[] = {-1, 0, 1, 2, (double)-INFINITY, n % 3 == 0 ? (double)NAN : 1, (double)INFINITY};
     const size_t kinds = n % 5 == 0 ? 7 : n % 5 == 1 ? 2 : 6;
     double *value = vector(count); /* no room beyond */
