@@ -42,10 +42,10 @@ bool faro_plain_factor(size_t d, const double *a, double *l) {
 /* Gaussian elimination on [A | I], one column k of A after another. With L D L' = A it leaves the
  * pivots D on the diagonal of `rest`, and (L D^(1/2))^-1 = D^(-1/2) L^-1 builds up in w. No square
  * root or division delays the next column, which makes it fast for small d. */
-bool faro_plain_whiten(size_t d, const double *restrict a, double *restrict w, double *restrict rest,
-                       double *restrict column) {
+static inline FARO_BODY bool whiten(size_t d, const double *restrict a, double *restrict w,
+                                    double *restrict rest, double *restrict column) {
   memcpy(rest, a, faro_packed(d) * sizeof *rest);
-  for (size_t k = 0; k < d; k++) {
+  FARO_UNROLLED (k, 0, d) {
     const double pivot = rest[faro_diagonal(k)];
     if (!(pivot > 0 && pivot < INFINITY)) return false;
     const double *done = w + faro_packed(k);
@@ -66,6 +66,20 @@ bool faro_plain_whiten(size_t d, const double *restrict a, double *restrict w, d
     row[i] = scale;
   }
   return true;
+}
+
+/* Where the compiler knows the dimension, no loop is left. */
+bool faro_plain_whiten(size_t d, const double *a, double *w, double *rest, double *column) {
+  switch (d) {
+  case 2: return whiten(2, a, w, rest, column);
+  case 3: return whiten(3, a, w, rest, column);
+  case 4: return whiten(4, a, w, rest, column);
+  case 5: return whiten(5, a, w, rest, column);
+  case 6: return whiten(6, a, w, rest, column);
+  case 7: return whiten(7, a, w, rest, column);
+  case 8: return whiten(8, a, w, rest, column);
+  default: return whiten(d, a, w, rest, column);
+  }
 }
 
 /* x += factor y, in whole vectors. */
