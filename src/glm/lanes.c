@@ -154,6 +154,20 @@ INLINE void each_probit(size_t count, const double *z, double *mean, double *slo
   }
 }
 
+/* Products with columns, each sum in their order. */
+INLINE void each_product(size_t d, size_t count, const double *x, size_t stride, const double *theta,
+                         double *z) {
+  for (size_t i = 0; i < count; i++) z[i] = theta[0] * x[i];
+  for (size_t j = 1; j < d; j++)
+    for (size_t i = 0; i < count; i++) z[i] += theta[j] * x[j * stride + i];
+}
+
+INLINE void each_scaled(size_t d, size_t count, const double *x, size_t stride, const double *factor,
+                        double *to) {
+  for (size_t j = 0; j < d; j++)
+    for (size_t i = 0; i < count; i++) to[j * stride + i] = x[j * stride + i] * factor[i];
+}
+
 /* Widths. */
 
 static unsigned widest = 8;
@@ -177,6 +191,14 @@ void faro_lanes_limit(unsigned lanes) { widest = lanes; }
   TARGET_##name static void probit_##name(size_t count, const double *z, double *restrict mean,              \
                                           double *restrict slope) {                                          \
     each_probit(count, z, mean, slope);                                                                      \
+  }                                                                                                          \
+  TARGET_##name static void product_##name(size_t d, size_t count, const double *restrict x, size_t stride,  \
+                                           const double *theta, double *restrict z) {                        \
+    each_product(d, count, x, stride, theta, z);                                                             \
+  }                                                                                                          \
+  TARGET_##name static void scaled_##name(size_t d, size_t count, const double *restrict x, size_t stride,   \
+                                          const double *factor, double *restrict to) {                       \
+    each_scaled(d, count, x, stride, factor, to);                                                            \
   }
 
 #define TARGET_plain
@@ -207,6 +229,16 @@ static bool has_avx512(void) {
 void faro_lanes_exp(size_t count, const double *x, double *out) { CHOOSE(exp, count, x, out); }
 void faro_lanes_log(size_t count, const double *x, double *out) { CHOOSE(log, count, x, out); }
 void faro_lanes_log1p(size_t count, const double *x, double *out) { CHOOSE(log1p, count, x, out); }
+
+void faro_lanes_products(size_t d, size_t count, const double *x, size_t stride, const double *theta,
+                         double *z) {
+  CHOOSE(product, d, count, x, stride, theta, z);
+}
+
+void faro_lanes_scaled(size_t d, size_t count, const double *x, size_t stride, const double *factor,
+                       double *to) {
+  CHOOSE(scaled, d, count, x, stride, factor, to);
+}
 
 enum { MANY = 128 };
 

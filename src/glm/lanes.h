@@ -19,6 +19,12 @@ void faro_lanes_log1p(size_t count, const double *x, double *out); /* 0 <= x <= 
 void faro_lanes_link(faro_link link, size_t count, const double *z, double *potential, double *mean,
                      double *slope);
 
+/* Rows as columns: entry j of row i at x[j stride + i]. z_i = <theta, x_i>; to = factor_i x_i. */
+void faro_lanes_products(size_t d, size_t count, const double *x, size_t stride, const double *theta,
+                         double *z);
+void faro_lanes_scaled(size_t d, size_t count, const double *x, size_t stride, const double *factor,
+                       double *to);
+
 /* For tests: vectors of at most 8, 4 or 2 numbers from now on. */
 void faro_lanes_limit(unsigned lanes);
 

@@ -106,19 +106,21 @@ void faro_glm_pass(faro_link link, const faro_rows *rows, double ridge, const do
   if (loss) *loss = total;
 }
 
-void faro_glm_gradients(faro_link link, const faro_rows *rows, size_t first, size_t count,
-                        const double *theta, double *gradients) {
+void faro_glm_columns(const faro_rows *rows, double *columns) {
   const size_t d = rows->dimension;
-  const double *x = rows->x + first * d;
-  double z[BLOCK] = {0}, mean[BLOCK];
-  for (size_t j = 0; j < d; j++)
-    for (size_t i = 0; i < count; i++) gradients[j * BLOCK + i] = x[i * d + j];
-  for (size_t j = 0; j < d; j++)
-    for (size_t i = 0; i < BLOCK; i++) z[i] += theta[j] * gradients[j * BLOCK + i];
+  for (size_t i = 0; i < rows->count; i++) {
+    double *to = columns + i / BLOCK * BLOCK * d + i % BLOCK;
+    for (size_t j = 0; j < d; j++) to[j * BLOCK] = rows->x[i * d + j];
+  }
+}
+
+void faro_glm_gradients(faro_link link, size_t d, size_t count, const double *columns, const double *y,
+                        const double *theta, double *gradients) {
+  double z[BLOCK], mean[BLOCK];
+  faro_lanes_products(d, count, columns, BLOCK, theta, z);
   faro_lanes_link(link, count, z, NULL, mean, NULL);
-  for (size_t i = 0; i < count; i++) mean[i] -= rows->y[first + i];
-  for (size_t j = 0; j < d; j++)
-    for (size_t i = 0; i < count; i++) gradients[j * BLOCK + i] *= mean[i];
+  for (size_t i = 0; i < count; i++) mean[i] -= y[i];
+  faro_lanes_scaled(d, count, columns, BLOCK, mean, gradients);
 }
 
 double faro_glm_loss(faro_link link, const faro_rows *rows, double ridge, const double *theta) {

@@ -8,10 +8,12 @@
 void faro_glm_pass(faro_link link, const faro_rows *rows, double ridge, const double *theta, double *loss,
                    double *gradient, double *hessian);
 
-/* The gradient of each of `count` rows from `first` on, (mu(<x, theta>) - y) x, as columns: entry j
- * of row i at gradients[j FARO_GLM_BLOCK + i - first]. At most FARO_GLM_BLOCK rows. */
+/* Rows as columns, in blocks of FARO_GLM_BLOCK rows: entry j of row i of a block at [j FARO_GLM_BLOCK
+ * + i]. `columns` has room for whole blocks. */
 enum { FARO_GLM_BLOCK = 128 };
-void faro_glm_gradients(faro_link link, const faro_rows *rows, size_t first, size_t count,
-                        const double *theta, double *gradients);
+void faro_glm_columns(const faro_rows *rows, double *columns);
+/* The gradient of each row of a block, (mu(<x, theta>) - y) x, as columns. */
+void faro_glm_gradients(faro_link link, size_t dimension, size_t count, const double *columns,
+                        const double *y, const double *theta, double *gradients);
 
 #endif

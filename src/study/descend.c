@@ -159,7 +159,7 @@ static void measure_gradient(faro_study *s, unsigned part, faro_release *release
   bool out = false;
   for (size_t i = 0; i < rows.count; i += FARO_GLM_BLOCK) {
     const size_t count = rows.count - i < FARO_GLM_BLOCK ? rows.count - i : FARO_GLM_BLOCK;
-    faro_glm_gradients(s->params.link, &rows, i, count, s->theta, s->block);
+    faro_glm_gradients(s->params.link, d, count, s->columns + i * d, rows.y + i, s->theta, s->block);
     out = faro_release_absorb_columns(release, s->block, FARO_GLM_BLOCK, count);
   }
   out |= absorb_others(s, s->people - rows.count, release);
@@ -184,7 +184,9 @@ static void step(faro_study *s, const faro_question *ask, const course *c) {
  * theta>. */
 static double walk(faro_study *s, const faro_question *ask, const course *c, faro_release *release) {
   const size_t d = s->params.dimension;
+  const faro_rows rows = faro_study_rows(s, ask->part);
   double inner = 0;
+  faro_glm_columns(&rows, s->columns);
   memset(s->seen, 0, d * sizeof *s->seen);
   memset(s->mean, 0, d * sizeof *s->mean);
   memset(s->total, 0, d * sizeof *s->total);

@@ -38,7 +38,8 @@ struct faro_study {
   double *zero, *scratch; /* `dimension` numbers each */
   double *theta, *gradient, *seen, *direction, *mean, *total;
   double *packed;
-  double *block; /* FARO_GLM_BLOCK rows, as columns */
+  double *columns; /* the rows of a fit, as columns, while it descends (glm/loss.h) */
+  double *block;   /* the gradients of a block of them */
 };
 
 faro_rows faro_study_rows(const faro_study *study, unsigned part);

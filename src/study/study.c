@@ -119,6 +119,11 @@ static faro_status room(faro_study *s, faro_error *error) {
   s->x = faro_arena_alloc(&s->arena, rows, d * sizeof *s->x, error);
   s->y = faro_arena_alloc(&s->arena, rows, sizeof *s->y, error);
   if (!s->packed || !s->block || !s->x || !s->y) return FARO_MEMORY;
+  if (s->sim && is_private(s->kind) && s->params.calibration != FARO_CALIBRATION_FIGURE) {
+    const uint64_t blocks = (s->params.people + FARO_GLM_BLOCK - 1) / FARO_GLM_BLOCK;
+    s->columns = faro_arena_alloc(&s->arena, blocks, FARO_GLM_BLOCK * d * sizeof *s->columns, error);
+    if (!s->columns) return FARO_MEMORY;
+  }
   if (is_private(s->kind) && s->params.calibration == FARO_CALIBRATION_FIGURE &&
       !(s->order = faro_arena_alloc(&s->arena, s->params.people, sizeof *s->order, error)))
     return FARO_MEMORY;

@@ -7,6 +7,7 @@
 #include "support/support.h"
 
 #include "glm/link.h"
+#include "glm/loss.h"
 
 static faro_sim_rng sim;
 
@@ -229,6 +230,28 @@ static void test_gradient_and_hessian__are_the_differences_of_the_loss(void **st
 
 /* Rows far on the right side for a reward of 1, or on the left for 0: their small loss must not be
  * lost to rounding. */
+/* Of each row, as a sum of one row gives it. Broken once: the second block read as the first. */
+static void test_gradients__are_those_of_each_row(void **state) {
+  (void)state;
+  for (faro_link link = 0; link < FARO_LINK_COUNT; link++)
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+      const size_t d = shapes[s].d;
+      double theta[D_MAX], columns[3 * FARO_GLM_BLOCK * D_MAX], each[FARO_GLM_BLOCK * D_MAX], expected[D_MAX];
+      const faro_rows rows = random_rows(d, shapes[s].count, theta, 2);
+      faro_glm_columns(&rows, columns);
+      for (size_t i = 0; i < rows.count; i++) {
+        const size_t at = i % FARO_GLM_BLOCK, first = i - at;
+        if (at == 0)
+          faro_glm_gradients(link, d, rows.count - i < FARO_GLM_BLOCK ? rows.count - i : FARO_GLM_BLOCK,
+                             columns + first * d, rows.y + first, theta, each);
+        const faro_rows row = {.dimension = d, .count = 1, .x = rows.x + i * d, .y = rows.y + i};
+        faro_glm_gradient(link, &row, 0, theta, expected);
+        for (size_t j = 0; j < d; j++) assert_close(each[j * FARO_GLM_BLOCK + at], expected[j], 1e-12);
+      }
+      free_rows(rows);
+    }
+}
+
 static void test_loss__keeps_its_digits_where_the_model_is_sure(void **state) {
   (void)state;
   for (faro_link link = FARO_LINK_LOGISTIC; link <= FARO_LINK_PROBIT; link++)
@@ -255,6 +278,7 @@ int main(void) {
       cmocka_unit_test(test_link__names_are_those_of_the_list),
       cmocka_unit_test(test_loss__is_the_sum_of_its_definition),
       cmocka_unit_test(test_gradient_and_hessian__are_the_differences_of_the_loss),
+      cmocka_unit_test(test_gradients__are_those_of_each_row),
       cmocka_unit_test(test_loss__keeps_its_digits_where_the_model_is_sure),
   };
   return cmocka_run_group_tests(tests, open_stream, NULL);

@@ -141,6 +141,35 @@ static void test_lanes__give_the_same_bytes_for_every_width(void **state) {
   faro_lanes_limit(8);
 }
 
+/* As one sum after another, in every width. Broken once: fused multiplications and additions. */
+static void test_columns__give_the_bytes_of_plain_loops(void **state) {
+  (void)state;
+  enum { D_MOST = 5, STRIDE = 40 };
+  double x[D_MOST * STRIDE], theta[D_MOST], factor[STRIDE], z[STRIDE], to[D_MOST * STRIDE];
+  for (size_t i = 0; i < D_MOST * STRIDE; i++) x[i] = between(-1, 1);
+  for (size_t i = 0; i < STRIDE; i++) factor[i] = between(-2, 2);
+  for (size_t j = 0; j < D_MOST; j++) theta[j] = between(-3, 3);
+  for (unsigned lanes = 8; lanes >= 2; lanes /= 2)
+    for (size_t d = 1; d <= D_MOST; d++)
+      for (size_t count = 0; count <= STRIDE; count++) {
+        faro_lanes_limit(lanes);
+        memset(z, 0, sizeof z);
+        memset(to, 0, sizeof to);
+        faro_lanes_products(d, count, x, STRIDE, theta, z);
+        faro_lanes_scaled(d, count, x, STRIDE, factor, to);
+        for (size_t i = 0; i < STRIDE; i++) {
+          volatile double sum = 0;
+          for (size_t j = 0; j < d; j++) {
+            const volatile double product = theta[j] * x[j * STRIDE + i];
+            sum = j == 0 ? product : sum + product;
+            assert_true(to[j * STRIDE + i] == (i < count ? x[j * STRIDE + i] * factor[i] : 0));
+          }
+          assert_true(z[i] == (i < count ? sum : 0));
+        }
+      }
+  faro_lanes_limit(8);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_exp__is_within_two_last_places_everywhere),
@@ -150,6 +179,7 @@ int main(void) {
       cmocka_unit_test(test_link__agrees_with_the_plain_one),
       cmocka_unit_test(test_link__has_limits_and_keeps_nan),
       cmocka_unit_test(test_lanes__give_the_same_bytes_for_every_width),
+      cmocka_unit_test(test_columns__give_the_bytes_of_plain_loops),
   };
   return cmocka_run_group_tests(tests, open_stream, NULL);
 }
