@@ -1,4 +1,4 @@
-/* columns: simulated users of a release, many at a time. */
+/* columns: simulated users of a release, many at a time, or alike. */
 #ifndef FARO_RELEASE_COLUMNS_H
 #define FARO_RELEASE_COLUMNS_H
 
@@ -13,5 +13,9 @@ bool faro_release_absorb_columns(faro_release *release, const double *x, size_t 
 /* The sum of what `count` users contribute, each clipped (contributions that are vectors). */
 void faro_contribution_total(const faro_contribution *contribution, const double *x, size_t stride,
                              size_t count, double *total);
+
+/* As faro_contribution_make, of plain moments; z is already what these features make with any
+ * reward. */
+void faro_contribution_reward(const faro_contribution *contribution, const double *x, double y, double *z);
 
 #endif

@@ -4,8 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "release/plant.h"
+#include "linalg/lanes.h"
 #include "release/columns.h"
+#include "release/plant.h"
 
 /* sup ||z - z'||_2 over ||x||, ||v|| <= L and y, w in [low, high] (docs/privacy.md, Lemma 1). With
  * a = |x|^2, b = |v|^2, c = <x, v>:
@@ -247,7 +248,8 @@ double faro_contribution_clip(const faro_contribution *c, const double *x, doubl
 }
 
 /* False if anybody is too long, or not finite. */
-static bool all_within(const faro_contribution *c, const double *x, size_t stride, size_t count) {
+static inline FARO_BODY bool all_within(const faro_contribution *c, const double *x, size_t stride,
+                                        size_t count) {
   enum { MANY = 64 };
   size_t over = 0;
   for (size_t from = 0; from < count; from += MANY) {
@@ -261,7 +263,7 @@ static bool all_within(const faro_contribution *c, const double *x, size_t strid
 }
 
 /* In eight sums, because one waits for its last addition. */
-static double add_up(const double *x, size_t count) {
+static inline FARO_BODY double add_up(const double *x, size_t count) {
   double part[8] = {0};
   size_t i = 0;
   for (; i + 8 <= count; i += 8)
@@ -270,11 +272,37 @@ static double add_up(const double *x, size_t count) {
   return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
 }
 
+/* The sum if nobody has to be clipped. */
+static inline FARO_BODY bool total_within(const faro_contribution *c, const double *x, size_t stride,
+                                          size_t count, double *total) {
+  if (!all_within(c, x, stride, count)) return false;
+  for (size_t j = 0; j < c->dimension; j++) total[j] = add_up(x + j * stride, count);
+  return true;
+}
+
+FARO_AVX2 static bool avx2_total(const faro_contribution *c, const double *x, size_t stride, size_t count,
+                                 double *total) {
+  return total_within(c, x, stride, count, total);
+}
+
+FARO_AVX512 static bool avx512_total(const faro_contribution *c, const double *x, size_t stride, size_t count,
+                                     double *total) {
+  return total_within(c, x, stride, count, total);
+}
+
+static bool add_all(const faro_contribution *c, const double *x, size_t stride, size_t count, double *total) {
+  switch (faro_lanes_here()) {
+  case FARO_LANES_AVX512: return avx512_total(c, x, stride, count, total);
+  case FARO_LANES_AVX2: return avx2_total(c, x, stride, count, total);
+  default: return total_within(c, x, stride, count, total);
+  }
+}
+
 void faro_contribution_total(const faro_contribution *c, const double *x, size_t stride, size_t count,
                              double *total) {
-  const bool within = all_within(c, x, stride, count);
-  for (size_t j = 0; j < c->dimension; j++) total[j] = within ? add_up(x + j * stride, count) : 0;
-  for (size_t i = 0; !within && i < count; i++) {
+  if (add_all(c, x, stride, count, total)) return;
+  memset(total, 0, c->dimension * sizeof *total);
+  for (size_t i = 0; i < count; i++) {
     double row[FARO_DIMENSION_MAX];
     for (size_t j = 0; j < c->dimension; j++) row[j] = x[j * stride + i];
     make_ball(c, row, row);
@@ -331,6 +359,13 @@ static void make_moments(const faro_contribution *c, const double *x, double y, 
   }
   (void)put_gram(c, c->dimension, slope, moment, z);
   for (size_t i = 0; i < c->dimension; i++) moment[i] *= c->vector * reward;
+}
+
+void faro_contribution_reward(const faro_contribution *c, const double *x, double y, double *z) {
+  double *moment = z + c->gram;
+  const double reward = c->vector * clip(c, y);
+  make_ball(c, x, moment);
+  for (size_t i = 0; i < c->dimension; i++) moment[i] *= reward;
 }
 
 void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {

@@ -9,6 +9,7 @@
 #include "release/plant.h"
 #include "base/abort.h"
 #include "release/adapt.h"
+#include "release/columns.h"
 
 static const faro_release_kind *const kinds[] = {
 #define RELEASE(id) &faro_release_##id,
@@ -127,11 +128,20 @@ static faro_status resolve(faro_release *r, faro_error *error) {
   return FARO_OK;
 }
 
+/* x x' and x y, of features that are not in blocks and rewards that are linear. */
+static bool has_plain_moments(const faro_release *r) {
+  const faro_contribution *c = &r->contribution;
+  return c->form == FARO_FORM_MOMENTS && c->blocks == 1 && c->link == FARO_LINK_LINEAR;
+}
+
 /* Whether what a batch added can be seen in the difference of two sums, and be one direction. */
 static bool adds_directions(const faro_release *r) {
-  const faro_contribution *c = &r->contribution;
-  return r->kind->trust == FARO_TRUST_NONE && c->form == FARO_FORM_MOMENTS && c->blocks == 1 &&
-         c->link == FARO_LINK_LINEAR;
+  return r->kind->trust == FARO_TRUST_NONE && has_plain_moments(r);
+}
+
+/* Nothing is kept of a real person. */
+static bool keeps_last(const faro_release *r) {
+  return r->source.use == FARO_USE_SIMULATED && has_plain_moments(r);
 }
 
 static faro_status make_room(faro_release *r, faro_error *error) {
@@ -147,6 +157,12 @@ static faro_status make_room(faro_release *r, faro_error *error) {
     r->same = faro_arena_alloc(&r->arena, 3 * r->contribution.dimension, sizeof *r->same, error);
     if (!r->same) return FARO_MEMORY;
     r->more = r->same + r->contribution.dimension;
+  }
+  if (keeps_last(r)) {
+    r->last = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->last, error);
+    r->last_x = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->last_x, error);
+    if (!r->last || !r->last_x) return FARO_MEMORY;
+    r->last_x[0] = NAN; /* features that give zeros, as `last` has */
   }
   if (r->contribution.link == FARO_LINK_LINEAR) return FARO_OK;
   r->at = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->at, error);
@@ -304,15 +320,29 @@ static void show_more(faro_release *r) {
   r->alike = false;
 }
 
+/* What a person adds. People who follow one another often have the same features, because all of a
+ * batch play one arm; then only the reward is new. */
+static const double *contribute(faro_release *r, const double *x, double y) {
+  double *z = r->last ? r->last : r->z;
+  const size_t bytes = r->contribution.dimension * sizeof *x;
+  if (r->last && memcmp(r->last_x, x, bytes) == 0) {
+    faro_contribution_reward(&r->contribution, x, y, z);
+    return z;
+  }
+  faro_contribution_make(&r->contribution, x, y, z);
+  if (r->last) memcpy(r->last_x, x, bytes);
+  return z;
+}
+
 bool faro_release_absorb_alike(faro_release *release, const double *x, double y, uint64_t users) {
   const faro_mechanism *mechanism = release->kind->mechanism;
   if (!plays_all_parties(release) || faro_release_spent(release)) return false;
   if (users == 0 || (users > 1 && release->deployed)) return false;
   if (users > faro_release_missing(release)) users = faro_release_missing(release);
-  faro_contribution_make(&release->contribution, x, y, release->z);
+  const double *z = contribute(release, x, y);
   release->x = x;
   if (release->same) note(release, x, y, users);
-  mechanism->absorb(release, release->z, users);
+  mechanism->absorb(release, z, users);
   release->waiting += users;
   if (release->waiting < release->size) return false;
   FARO_MUST(faro_ledger_charge(&release->ledger, NULL));

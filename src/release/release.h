@@ -47,10 +47,11 @@ struct faro_release {
   faro_range *range;
   size_t ranges;
 
-  double *z;       /* scratch: the current clipped contribution */
-  const double *x; /* the features it was made from, while it is absorbed */
-  double *sum;     /* noisy sum of all complete batches, in units of z */
-  double *unit;    /* noise of one user, batch or node per entry, in units of z; bits: 1 */
+  double *z;             /* scratch: the current clipped contribution */
+  const double *x;       /* the features it was made from, while it is absorbed */
+  double *last, *last_x; /* simulated, plain moments only: the last person's contribution, and features */
+  double *sum;           /* noisy sum of all complete batches, in units of z */
+  double *unit;          /* noise of one user, batch or node per entry, in units of z; bits: 1 */
   /* Set by publish, in units of unit^2: the variance of the newest sum, and of the newest batch by
    * itself. */
   double variance, fresh;

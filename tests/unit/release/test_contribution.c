@@ -1,6 +1,8 @@
 /* contribution: clipping comes first, whatever a user's data look like. */
 #include <math.h>
+#include <string.h>
 
+#include "release/columns.h"
 #include "support/support.h"
 
 static void test_make__is_vech_of_outer_product_then_moment(void **state) {
@@ -35,6 +37,26 @@ static void test_make__clips_everything_before_anything_else(void **state) {
         assert_true(z[3] * z[3] + z[4] * z[4] <= 9 * (1 + 1e-12));
         for (int e = 0; e < 5; e++) assert_true(fabs(z[e]) <= c.entry * (1 + 1e-12));
       }
+}
+
+/* Broken once: the reward not clipped. */
+static void test_reward__gives_the_bytes_of_make(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, 2, 1.5, -0.5, 2, error));
+  c.vector = 0.75;
+  const double wild[] = {0, 1, -3, 0.3, 1e200, (double)INFINITY, -(double)INFINITY, (double)NAN, 5e-324};
+  enum { N = sizeof wild / sizeof *wild };
+  for (int i = 0; i < N * N; i++) {
+    const double x[2] = {wild[i / N], wild[i % N]};
+    double z[5], fresh[5];
+    faro_contribution_make(&c, x, 0.9, z);
+    for (int k = 0; k < N; k++) {
+      faro_contribution_reward(&c, x, wild[k], z);
+      faro_contribution_make(&c, x, wild[k], fresh);
+      assert_memory_equal(z, fresh, sizeof z);
+    }
+  }
 }
 
 static void test_make__long_features_keep_their_direction(void **state) {
@@ -225,6 +247,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_make__is_vech_of_outer_product_then_moment),
       cmocka_unit_test(test_make__clips_everything_before_anything_else),
+      cmocka_unit_test(test_reward__gives_the_bytes_of_make),
       cmocka_unit_test(test_make__long_features_keep_their_direction),
       cmocka_unit_test(test_split__leaves_products_of_different_blocks_out),
       cmocka_unit_test(test_split__refuses_what_does_not_divide),
