@@ -361,11 +361,10 @@ static void make_moments(const faro_contribution *c, const double *x, double y, 
   for (size_t i = 0; i < c->dimension; i++) moment[i] *= c->vector * reward;
 }
 
-void faro_contribution_reward(const faro_contribution *c, const double *x, double y, double *z) {
+void faro_contribution_reward(const faro_contribution *c, const double *clipped, double y, double *z) {
   double *moment = z + c->gram;
   const double reward = c->vector * clip(c, y);
-  make_ball(c, x, moment);
-  for (size_t i = 0; i < c->dimension; i++) moment[i] *= reward;
+  for (size_t i = 0; i < c->dimension; i++) moment[i] = clipped[i] * reward;
 }
 
 void faro_contribution_make(const faro_contribution *c, const double *x, double y, double *z) {

@@ -161,7 +161,8 @@ static faro_status make_room(faro_release *r, faro_error *error) {
   if (keeps_last(r)) {
     r->last = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *r->last, error);
     r->last_x = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->last_x, error);
-    if (!r->last || !r->last_x) return FARO_MEMORY;
+    r->clipped = faro_arena_alloc(&r->arena, r->contribution.dimension, sizeof *r->clipped, error);
+    if (!r->last || !r->last_x || !r->clipped) return FARO_MEMORY;
     r->last_x[0] = NAN; /* features that give zeros, as `last` has */
   }
   if (r->contribution.link == FARO_LINK_LINEAR) return FARO_OK;
@@ -326,11 +327,14 @@ static const double *contribute(faro_release *r, const double *x, double y) {
   double *z = r->last ? r->last : r->z;
   const size_t bytes = r->contribution.dimension * sizeof *x;
   if (r->last && memcmp(r->last_x, x, bytes) == 0) {
-    faro_contribution_reward(&r->contribution, x, y, z);
+    if (!r->again) (void)faro_contribution_clip(&r->contribution, x, y, r->clipped);
+    r->again = true;
+    faro_contribution_reward(&r->contribution, r->clipped, y, z);
     return z;
   }
   faro_contribution_make(&r->contribution, x, y, z);
   if (r->last) memcpy(r->last_x, x, bytes);
+  r->again = false;
   return z;
 }
 

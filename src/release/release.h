@@ -47,11 +47,10 @@ struct faro_release {
   faro_range *range;
   size_t ranges;
 
-  double *z;             /* scratch: the current clipped contribution */
-  const double *x;       /* the features it was made from, while it is absorbed */
-  double *last, *last_x; /* simulated, plain moments only: the last person's contribution, and features */
-  double *sum;           /* noisy sum of all complete batches, in units of z */
-  double *unit;          /* noise of one user, batch or node per entry, in units of z; bits: 1 */
+  double *z;       /* scratch: the current clipped contribution */
+  const double *x; /* the features it was made from, while it is absorbed */
+  double *sum;     /* noisy sum of all complete batches, in units of z */
+  double *unit;    /* noise of one user, batch or node per entry, in units of z; bits: 1 */
   /* Set by publish, in units of unit^2: the variance of the newest sum, and of the newest batch by
    * itself. */
   double variance, fresh;
@@ -61,6 +60,10 @@ struct faro_release {
   double *before; /* adaptive sizes only: the block before */
   double widest;  /* the greatest of `unweight` */
   double *at;     /* linearised moments only: the point */
+  /* Simulated, plain moments only: the contribution and the features of the last person; these
+   * clipped, if they came `again`. */
+  double *last, *last_x, *clipped;
+  bool again;
   /* No noise, moments in one block and linear rewards only: the features of the open batch while
    * all of them are the same (`alike`), the sum of their rewards; what the newest batch added. */
   double *same, *more; /* scratch after `more` */

@@ -33,6 +33,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "linalg/rank.h"
 #include "privacy/memo.h"
 #include "release/answer.h"
 #include "release/grounds.h"
@@ -41,7 +42,7 @@
 #include "release/shuffler.h"
 
 /* With 2^8 codes at most, a message is below 2^53: exact as a double, and in JSON. */
-enum { SEED_BITS = 45, DIRECTIONS_MAX = 128 };
+enum { SEED_BITS = 45, DIRECTIONS_MAX = FARO_RANK_MOST };
 static const double MOST = 9;
 /* Messages are summed in whole numbers, so that their order does not matter. 2^40 directions
  * fit. */
@@ -283,16 +284,6 @@ static void extend(const faro_release *r, const double *z) {
   s->u[s->plus - 1] = sqrt(fmax(0, rest));
 }
 
-/* The index of the greatest of k values but `rank` greater ones, which are overwritten. */
-static size_t find_rank(size_t k, double *value, size_t rank) {
-  FARO_INVARIANT(rank < k);
-  for (;; rank--) {
-    const size_t best = faro_greatest(value, k);
-    if (rank == 0) return best;
-    value[best] = -1;
-  }
-}
-
 /* The code with the greatest <sign g_i, u> but `rank` others. */
 static uint64_t true_code(const response *s, uint64_t seed, size_t k, size_t rank) {
   double along[DIRECTIONS_MAX];
@@ -306,7 +297,7 @@ static uint64_t true_code(const response *s, uint64_t seed, size_t k, size_t ran
     side[i] = along[i] < 0;
     along[i] = fabs(along[i]);
   }
-  const size_t nearest = find_rank(k, along, rank);
+  const size_t nearest = faro_rank(k, along, rank);
   return 2 * nearest + side[nearest];
 }
 
@@ -396,7 +387,7 @@ static double draw_nearest(faro_sim_rng *sim, const faro_response_rule *rule, si
   FARO_INVARIANT(rule->directions > 0);
   faro_sim_normals(sim, along, rule->directions);
   for (size_t i = 0; i < rule->directions; i++) along[i] = fabs(along[i]);
-  return along[find_rank(rule->directions, along, rank)];
+  return along[faro_rank(rule->directions, along, rank)];
 }
 
 /* How many of these users answer plus, if the mean of a true sign is u. */

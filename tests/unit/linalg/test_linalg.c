@@ -5,6 +5,7 @@
 
 #include "linalg/dense.h"
 #include "linalg/kernels.h"
+#include "linalg/rank.h"
 #include "support/support.h"
 
 static faro_sim_rng sim;
@@ -613,6 +614,30 @@ static void test_greatest__is_the_first_one(void **state) {
   }
 }
 
+/* Of few different values, many of them equal, and of many. Broken once: the values of an eight compared
+ * with those of the eights before it only. */
+static void test_rank__is_what_repeated_choice_finds(void **state) {
+  (void)state;
+  for (size_t n = 0; n < 4000; n++) {
+    const size_t count = 1 + n % FARO_RANK_MOST;
+    const size_t rank = (size_t)(faro_sim_uniform(&sim) * (double)count);
+    const double kinds = n % 3 == 0 ? 1 + (double)(n % 20) : 1e9;
+    double value[2][FARO_RANK_MOST];
+    for (size_t i = 0; i < FARO_RANK_MOST; i++) value[0][i] = floor(faro_sim_uniform(&sim) * kinds);
+    for (int lanes = 0; lanes <= (int)faro_lanes_here(); lanes++) {
+      memcpy(value[1], value[0], sizeof value[1]);
+      const size_t at = faro_rank_by((faro_lanes)lanes, count, value[1], rank);
+      size_t before = 0;
+      for (size_t i = 0; i < count; i++)
+        before += value[0][i] > value[0][at] || (value[0][i] == value[0][at] && i < at);
+      assert_true(at < count);
+      assert_int_equal(before, rank);
+      memcpy(value[1], value[0], sizeof value[1]);
+      assert_int_equal(faro_rank(count, value[1], rank), at);
+    }
+  }
+}
+
 /* An object with room for 8, used with dimension 3, behaves like one of dimension 3. */
 static void test_resize__works_as_an_object_of_that_dimension(void **state) {
   (void)state;
@@ -751,6 +776,7 @@ int main(void) {
       cmocka_unit_test(test_score__treats_odd_numbers_as_plain_loops_do),
       cmocka_unit_test(test_rescore__follows_the_changes),
       cmocka_unit_test(test_greatest__is_the_first_one),
+      cmocka_unit_test(test_rank__is_what_repeated_choice_finds),
       cmocka_unit_test(test_resize__works_as_an_object_of_that_dimension),
       cmocka_unit_test(test_create__refuses_absurd_dimensions_and_survives_exhaustion),
   };

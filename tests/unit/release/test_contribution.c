@@ -49,10 +49,11 @@ static void test_reward__gives_the_bytes_of_make(void **state) {
   enum { N = sizeof wild / sizeof *wild };
   for (int i = 0; i < N * N; i++) {
     const double x[2] = {wild[i / N], wild[i % N]};
-    double z[5], fresh[5];
+    double z[5], fresh[5], clipped[2];
     faro_contribution_make(&c, x, 0.9, z);
+    (void)faro_contribution_clip(&c, x, 0.9, clipped);
     for (int k = 0; k < N; k++) {
-      faro_contribution_reward(&c, x, wild[k], z);
+      faro_contribution_reward(&c, clipped, wild[k], z);
       faro_contribution_make(&c, x, wild[k], fresh);
       assert_memory_equal(z, fresh, sizeof z);
     }
