@@ -16,14 +16,6 @@ static const char *shorten_exponent(char *number) {
   return number;
 }
 
-const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]) {
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(out, FARO_NUMBER_SIZE, "%.*g", digits, value);
-    if (digits == 17 || strtod(out, NULL) == value) break; /* 17 are always enough */
-  }
-  return out;
-}
-
 const char *faro_short(double value, char out[static FARO_NUMBER_SIZE]) {
   (void)faro_number(value, out);
   return shorten_exponent(out);
@@ -158,10 +150,12 @@ void faro_text_add(faro_text *text, const char *format, ...) {
   va_start(args, format);
   va_list again;
   va_copy(again, args);
-  const int need = vsnprintf(NULL, 0, format, args);
+  const size_t room = text->capacity - text->length;
+  const int need = vsnprintf(text->data ? text->data + text->length : NULL, room, format, args);
   va_end(args);
   if (need < 0 || !reserve(text, (size_t)need)) text->failed = true;
-  else text->length += (size_t)vsnprintf(text->data + text->length, (size_t)need + 1, format, again);
+  else if ((size_t)need >= room) (void)vsnprintf(text->data + text->length, (size_t)need + 1, format, again);
+  if (!text->failed) text->length += (size_t)need;
   va_end(again);
 }
 

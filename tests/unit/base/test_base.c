@@ -1,4 +1,5 @@
 /* base: errors, arenas, text. */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,6 +110,30 @@ static void test_above__never_rounds_down(void **state) {
   assert_string_equal(faro_pair_above(1.2345644, 1e-6, text), "(1.23457, 1e-6)");
 }
 
+/* Of every size, with few digits, and beside powers of ten and of two. Broken once: ties rounded up. */
+static void test_number__is_what_printf_and_strtod_say(void **state) {
+  (void)state;
+  faro_sim_rng sim;
+  faro_sim_open(&sim, 9, 0, FARO_ROLE_USER);
+  const double special[] = {0,          -0.0, 1e14, 1e-4, 0.5, 0.1, 1e22, 5e-324, DBL_MAX, (double)INFINITY,
+                            (double)NAN};
+  enum { SPECIAL = sizeof special / sizeof *special };
+  for (size_t i = 0; i < 400000 + SPECIAL; i++) {
+    const double u = faro_sim_uniform(&sim);
+    const int size = (int)(60 * faro_sim_uniform(&sim)) - 20;
+    double value = i < SPECIAL  ? special[i]
+                   : i % 5 == 0 ? ldexp(1 + u, size)
+                   : i % 5 == 1 ? u
+                   : i % 5 == 2 ? floor(ldexp(u, abs(size))) / pow(10, (double)(i % 13))
+                   : i % 5 == 3 ? pow(10, size / 3.0 < 0 ? ceil(size / 3.0) : floor(size / 3.0))
+                                : ldexp(0.5 + (double)(i % 64), -(int)(i % 47));
+    for (int k = (int)(i % 4); k > 0 && i % 5 == 3; k--) value = nextafter(value, i % 8 < 4 ? 0 : INFINITY);
+    char text[2][FARO_NUMBER_SIZE];
+    const double signed_value = i % 2 ? value : -value;
+    assert_string_equal(faro_number(signed_value, text[0]), faro_plain_number(signed_value, text[1]));
+  }
+}
+
 static void test_nearest__finds_typing_errors(void **state) {
   (void)state;
   const char *const names[] = {"epsilon", "delta", "batch", "horizon"};
@@ -212,6 +237,7 @@ int main(void) {
       cmocka_unit_test(test_arena__overflow_and_exhaustion_are_errors),
       cmocka_unit_test(test_number__reads_back_exactly),
       cmocka_unit_test(test_above__never_rounds_down),
+      cmocka_unit_test(test_number__is_what_printf_and_strtod_say),
       cmocka_unit_test(test_nearest__finds_typing_errors),
       cmocka_unit_test(test_text__grows_and_remembers_failure),
       cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),
