@@ -159,6 +159,17 @@ void faro_text_add(faro_text *text, const char *format, ...) {
   va_end(again);
 }
 
+void faro_text_put(faro_text *text, const char *data) {
+  const size_t length = strlen(data);
+  if (text->failed) return;
+  if (!reserve(text, length)) {
+    text->failed = true;
+    return;
+  }
+  memcpy(text->data + text->length, data, length + 1);
+  text->length += length;
+}
+
 void faro_text_clear(faro_text *text) {
   free(text->data);
   *text = (faro_text)FARO_TEXT_INIT;

@@ -54,6 +54,7 @@ typedef struct faro_text {
   { 0 }
 
 void faro_text_add(faro_text *text, const char *format, ...) FARO_PRINTF(2, 3);
+void faro_text_put(faro_text *text, const char *data); /* as it stands */
 void faro_text_clear(faro_text *text);
 
 #endif

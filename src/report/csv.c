@@ -25,7 +25,8 @@ static void add_quoted(faro_text *out, const char *value) {
 
 static void add_number(faro_text *out, double value, char end) {
   char number[FARO_NUMBER_SIZE];
-  faro_text_add(out, "%s%c", isfinite(value) ? faro_short(value, number) : "", end);
+  faro_text_put(out, isfinite(value) ? faro_short(value, number) : "");
+  faro_text_put(out, (const char[]){end, '\0'});
 }
 
 static void add_identity(const faro_report *report, const faro_view_row *row, faro_text *out) {

@@ -161,8 +161,14 @@ static void test_text__grows_and_remembers_failure(void **state) {
   faro_text_add(&text, "lost");
   alloc_reset();
   faro_text_add(&text, "lost too");
+  faro_text_put(&text, "and this");
   assert_true(text.failed);
   assert_null(text.data);
+  text = (faro_text)FARO_TEXT_INIT;
+  for (int i = 0; i < 1000; i++) faro_text_put(&text, i % 3 == 0 ? "" : "%d,");
+  assert_int_equal(text.length, 3 * 666);
+  assert_int_equal(strlen(text.data), 3 * 666);
+  faro_text_clear(&text);
 }
 
 static void test_file__the_folder_of_a_path_is_flushed(void **state) {
