@@ -1,6 +1,6 @@
 /* bits_many: the sums of many batches of one bit each user, in simulation, by levels: a node's ones
- * go up to its parent when it ends, instead of every batch to every level, and only levels with
- * complete nodes are added up. The same draws in the same order as in bits.c, the same numbers. */
+ * go up to its parent when it ends, instead of every batch to every level. The same draws in the
+ * same order as in bits.c, the same numbers. */
 #include "release/bits.h"
 
 #include "base/abort.h"
@@ -21,7 +21,6 @@ typedef struct walk {
   faro_release *r;
   node node[LEVELS_MAX];
   size_t levels;
-  uint64_t full; /* bit l: level l has complete nodes whose parent is not complete */
 } walk;
 
 static void begin(walk *w, faro_release *r) {
@@ -30,7 +29,6 @@ static void begin(walk *w, faro_release *r) {
   w->r = r;
   w->levels = s->levels;
   FARO_INVARIANT(w->levels > 0 && w->levels <= LEVELS_MAX);
-  w->full = 0;
   for (size_t i = 0; i < w->levels; i++) {
     const faro_bits_level *l = &s->level[i];
     const uint64_t below = i > 0 ? s->level[i - 1].total[0] : 0;
@@ -43,7 +41,6 @@ static void begin(walk *w, faro_release *r) {
                         .shift = (double)(l->unit * r->size) * s->entry,
                         .weight = s->fuse && i > 0 ? l->fused / n->raw : 1,
                         .base = l->base[0]};
-    if (l->nodes > 0) w->full |= UINT64_C(1) << i;
   }
 }
 
@@ -59,18 +56,17 @@ static void finish(walk *w, size_t i) {
     at->base += at->weight * own + (1 - at->weight) * below->base;
     below->base = 0;
     s->level[i - 1].nodes = 0;
-    w->full &= ~(UINT64_C(1) << (i - 1));
   } else at->base += own;
   if (i + 1 < w->levels) at[1].ones += at->ones;
   at->ones = 0;
   at->end += at->unit;
   s->level[i].nodes++;
-  w->full |= UINT64_C(1) << i;
 }
 
+/* Levels without complete nodes add zero. */
 static double add_up(const walk *w) {
   double sum = 0;
-  for (uint64_t left = w->full; left; left &= left - 1) sum += w->node[__builtin_ctzll(left)].base;
+  for (size_t i = 0; i < w->levels; i++) sum += w->node[i].base;
   return sum;
 }
 
