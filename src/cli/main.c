@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "linalg/dense.h"
 
 static void help(FILE *out) {
   static const char statuses[] =
@@ -61,8 +62,10 @@ static int dispatch(int argc, char **argv) {
   return cli_command_at(index)->run(argc - 2, argv + 2);
 }
 
-/* A command fails if its output could not be written. */
+/* Instances run in parallel, so that one thread each is enough. A command fails if its output could
+ * not be written. */
 int main(int argc, char **argv) {
+  faro_dense_rest();
   const int status = dispatch(argc, argv);
   if (fflush(stdout) == 0 && !ferror(stdout)) return status;
   fprintf(stderr, "faro: cannot write the output\n");

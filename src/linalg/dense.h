@@ -17,6 +17,10 @@ size_t faro_dense_eigen_whole(size_t d);
 void faro_dense_name(char *out, size_t size);
 /* Sets the number of threads of the library, and returns the one before. */
 int faro_dense_threads(int count);
+/* One thread from now on. The others, which OpenBLAS starts with the program and which keep a
+ * processor busy for some hundredths of a second until they sleep, end at once. While nobody else
+ * in the process computes with the library. */
+void faro_dense_rest(void);
 
 /* The triangle of A becomes L, A = L L'. False if A is not positive definite. */
 bool faro_dense_factor(size_t d, double *a);

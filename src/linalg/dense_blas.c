@@ -19,8 +19,17 @@ void faro_dense_name(char *out, size_t size) {
 
 int faro_dense_threads(int count) {
   const int before = openblas_get_num_threads();
-  openblas_set_num_threads(count);
+  if (count != before) openblas_set_num_threads(count);
   return before;
+}
+
+/* What OpenBLAS calls before a fork: its threads end, and come back when they are needed. Builds of
+ * it without threads lack the function. */
+extern int blas_thread_shutdown_(void) __attribute__((weak));
+
+void faro_dense_rest(void) {
+  (void)faro_dense_threads(1);
+  if (blas_thread_shutdown_) (void)blas_thread_shutdown_();
 }
 
 bool faro_dense_factor(size_t d, double *a) {

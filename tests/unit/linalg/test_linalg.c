@@ -638,6 +638,29 @@ static void test_rank__is_what_repeated_choice_finds(void **state) {
   }
 }
 
+/* The library's threads end, and come back if they are asked for. */
+static void test_dense__works_when_its_threads_have_ended(void **state) {
+  (void)state;
+  enum { D = 300 };
+  double *a = random_spd(D, 1);
+  faro_spd *spd = NULL;
+  assert_ok(faro_spd_create(&spd, D, error));
+  const int before = faro_dense_threads(1);
+  double x[2][D];
+  for (int k = 0; k < 2; k++) {
+    for (size_t i = 0; i < D; i++) x[k][i] = (double)i;
+    assert_true(faro_spd_factor(spd, a));
+    faro_spd_solve(spd, x[k], x[k]);
+    faro_dense_rest();
+    assert_int_equal(faro_dense_threads(1), 1);
+  }
+  assert_memory_equal(x[0], x[1], sizeof x[0]);
+  (void)faro_dense_threads(before);
+  assert_true(faro_spd_factor(spd, a));
+  faro_spd_destroy(spd);
+  free(a);
+}
+
 /* An object with room for 8, used with dimension 3, behaves like one of dimension 3. */
 static void test_resize__works_as_an_object_of_that_dimension(void **state) {
   (void)state;
@@ -777,6 +800,7 @@ int main(void) {
       cmocka_unit_test(test_rescore__follows_the_changes),
       cmocka_unit_test(test_greatest__is_the_first_one),
       cmocka_unit_test(test_rank__is_what_repeated_choice_finds),
+      cmocka_unit_test(test_dense__works_when_its_threads_have_ended),
       cmocka_unit_test(test_resize__works_as_an_object_of_that_dimension),
       cmocka_unit_test(test_create__refuses_absurd_dimensions_and_survives_exhaustion),
   };
