@@ -79,12 +79,17 @@ static bool mu_holds(double mu, const void *context) {
 static bool near(double low, double high) { return !(high - low > 1e-15 * high); }
 
 double faro_gaussian_epsilon(double mu, double delta) {
+  static _Thread_local faro_memo memo;
+  const double key[FARO_MEMO_KEYS] = {mu, delta};
   if (!(mu > 0) || faro_gaussian_delta(mu, 0) <= delta) return 0;
+  const double *kept = faro_memo_find(&memo, key);
+  if (kept) return *kept;
   const target t = {.given = mu, .delta = delta};
   double low = 0;
   double high = 1e-6;
   for (; !epsilon_holds(high, &t); high *= 2) low = high;
-  return faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, low);
+  return *faro_memo_add(&memo, key) =
+             faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, low);
 }
 
 /* Schedules are chosen among hundreds, all for the same epsilon and delta. */
