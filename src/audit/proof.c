@@ -111,14 +111,16 @@ static double composed_epsilon(const faro_proof *p, double batch) {
 /* The largest parameter from which the claim follows, and a little more: the release may divide
  * delta in another way. */
 static double needed(const faro_proof *p) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double value[FARO_MEMO_VALUES] = {0};
   const double key[FARO_MEMO_KEYS] = {p->claim->epsilon, p->claim->delta,      p->users,
                                       p->rounds,         p->target.curve.form, p->share};
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return *kept;
+  if (faro_memo_find(&memo, key, value)) return *value;
   double high = p->claim->epsilon;
   while (high < 1e3 && faro_proof_epsilon(p, high) <= p->claim->epsilon) high *= 2;
-  return *faro_memo_add(&memo, key) = 1.001 * largest(p, faro_proof_epsilon, high);
+  *value = 1.001 * largest(p, faro_proof_epsilon, high);
+  faro_memo_keep(&memo, key, value);
+  return *value;
 }
 
 bool faro_proof_message(const faro_release *release, const faro_contribution *contribution, double users,

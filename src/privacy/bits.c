@@ -114,11 +114,13 @@ static double inflation(double n, double reach) {
 
 /* Remembers results, because a walk takes milliseconds. */
 static double remembered_inflation(double n, double reach) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double value[FARO_MEMO_VALUES] = {0};
   const double key[FARO_MEMO_KEYS] = {n, reach};
-  const double *value = faro_memo_find(&memo, key);
-  if (value) return *value;
-  return *faro_memo_add(&memo, key) = inflation(n, reach);
+  if (faro_memo_find(&memo, key, value)) return *value;
+  *value = inflation(n, reach);
+  faro_memo_keep(&memo, key, value);
+  return *value;
 }
 
 /* ||s|| and the largest |s_j|, in grid steps. Both users round an entry with the same dither, so

@@ -79,28 +79,30 @@ static bool mu_holds(double mu, const void *context) {
 static bool near(double low, double high) { return !(high - low > 1e-15 * high); }
 
 double faro_gaussian_epsilon(double mu, double delta) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double value[FARO_MEMO_VALUES] = {0};
   const double key[FARO_MEMO_KEYS] = {mu, delta};
   if (!(mu > 0) || faro_gaussian_delta(mu, 0) <= delta) return 0;
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return *kept;
+  if (faro_memo_find(&memo, key, value)) return *value;
   const target t = {.given = mu, .delta = delta};
   double low = 0;
   double high = 1e-6;
   for (; !epsilon_holds(high, &t); high *= 2) low = high;
-  return *faro_memo_add(&memo, key) =
-             faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, low);
+  *value = faro_bisect(&(faro_bisection){.holds = epsilon_holds, .context = &t, .near = near}, high, low);
+  faro_memo_keep(&memo, key, value);
+  return *value;
 }
 
 /* Schedules are chosen among hundreds, all for the same epsilon and delta. */
 double faro_gaussian_mu(double epsilon, double delta) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double value[FARO_MEMO_VALUES] = {0};
   const double key[FARO_MEMO_KEYS] = {epsilon, delta};
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return *kept;
+  if (faro_memo_find(&memo, key, value)) return *value;
   const target t = {.given = epsilon, .delta = delta};
   double high = 1;
   while (mu_holds(high, &t)) high *= 2;
-  return *faro_memo_add(&memo, key) =
-             faro_bisect(&(faro_bisection){.holds = mu_holds, .context = &t, .ratio = true}, 1e-12, high);
+  *value = faro_bisect(&(faro_bisection){.holds = mu_holds, .context = &t, .ratio = true}, 1e-12, high);
+  faro_memo_keep(&memo, key, value);
+  return *value;
 }

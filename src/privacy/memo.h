@@ -1,33 +1,39 @@
 /* memo: the last results of a costly function. Releases are made again and again with the same
- * numbers, and some accountants take milliseconds. Use one memo per function, `static
- * _Thread_local`, so that threads share nothing.
+ * numbers, and some accountants take milliseconds. One memo per function, for all threads:
  *
- *   static _Thread_local faro_memo memo;
+ *   static faro_memo memo;
+ *   double value[FARO_MEMO_VALUES] = {0};
  *   const double key[FARO_MEMO_KEYS] = {epsilon, delta};
- *   const double *value = faro_memo_find(&memo, key);
- *   if (value) return *value;
- *   return *faro_memo_add(&memo, key) = compute(epsilon, delta); */
+ *   if (faro_memo_find(&memo, key, value)) return *value;
+ *   *value = compute(epsilon, delta);
+ *   faro_memo_keep(&memo, key, value);
+ *   return *value;
+ *
+ * Nobody waits: while one thread reads or writes, another one finds nothing and keeps nothing. */
 #ifndef FARO_PRIVACY_MEMO_H
 #define FARO_PRIVACY_MEMO_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
   FARO_MEMO_KEYS = 7,
   FARO_MEMO_VALUES = 3,
-  FARO_MEMO_SLOTS = 256 /* a release has up to 50 levels, and asks a few times per level */
+  FARO_MEMO_SLOTS = 1024 /* a release has up to 50 levels, and asks a few times per level */
 };
 
 typedef struct faro_memo {
-  struct faro_memo_slot {
-    double key[FARO_MEMO_KEYS], value[FARO_MEMO_VALUES];
-  } slot[FARO_MEMO_SLOTS];
+  atomic_bool taken;
   unsigned used, next;
+  double key[FARO_MEMO_SLOTS][FARO_MEMO_KEYS], value[FARO_MEMO_SLOTS][FARO_MEMO_VALUES];
 } faro_memo;
 
-/* The values stored for this key, or NULL. */
-const double *faro_memo_find(const faro_memo *memo, const double key[static FARO_MEMO_KEYS]);
-/* Room for the values of a new key, which replaces the oldest. */
-double *faro_memo_add(faro_memo *memo, const double key[static FARO_MEMO_KEYS]);
+/* The values of this key, if they are there. */
+bool faro_memo_find(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
+                    double value[static FARO_MEMO_VALUES]);
+/* A new key replaces the oldest. */
+void faro_memo_keep(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
+                    const double value[static FARO_MEMO_VALUES]);
 
 #endif

@@ -124,18 +124,19 @@ static faro_response_rule best_of(double epsilon0, double radius, size_t k) {
  * the radius, and phases make many releases alike. */
 faro_response_rule faro_response_choose(double epsilon0, double radius) {
   static const double WORTH = 1.02;
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double kept[FARO_MEMO_VALUES] = {0};
   const double key[FARO_MEMO_KEYS] = {epsilon0};
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return make_rule(epsilon0, radius, (size_t)kept[0], (size_t)kept[1], kept[2]);
+  if (faro_memo_find(&memo, key, kept))
+    return make_rule(epsilon0, radius, (size_t)kept[0], (size_t)kept[1], kept[2]);
   const double least = best_of(epsilon0, radius, DIRECTIONS_MAX).length;
   for (size_t k = 1;; k *= 2) {
     const faro_response_rule rule = best_of(epsilon0, radius, k);
     if (rule.length > WORTH * least) continue;
-    double *keep = faro_memo_add(&memo, key);
-    keep[0] = (double)k;
-    keep[1] = (double)rule.nearest;
-    keep[2] = rule.c;
+    kept[0] = (double)k;
+    kept[1] = (double)rule.nearest;
+    kept[2] = rule.c;
+    faro_memo_keep(&memo, key, kept);
     return rule;
   }
 }

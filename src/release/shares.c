@@ -89,16 +89,16 @@ void faro_imply_gaussian(faro_release *r, double mu) {
 /* epsilon at `delta` of `times` messages that are epsilon0-private; INFINITY if the accountant has
  * no answer. */
 static double composed_epsilon(double epsilon0, uint64_t times, double delta) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double epsilon[FARO_MEMO_VALUES] = {INFINITY};
   const double key[FARO_MEMO_KEYS] = {epsilon0, (double)times, delta};
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return *kept;
+  if (faro_memo_find(&memo, key, epsilon)) return *epsilon;
   faro_pld *pld = NULL;
-  double epsilon = INFINITY;
   if (faro_pld_pure(&pld, epsilon0, 0, NULL) == FARO_OK && faro_pld_repeat(pld, times, NULL) == FARO_OK)
-    epsilon = faro_pld_epsilon(pld, delta);
+    *epsilon = faro_pld_epsilon(pld, delta);
   faro_pld_destroy(pld);
-  return *faro_memo_add(&memo, key) = epsilon;
+  faro_memo_keep(&memo, key, epsilon);
+  return *epsilon;
 }
 
 /* M0 messages: the sum of their epsilons, or less by the accountant. */

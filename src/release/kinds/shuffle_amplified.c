@@ -89,19 +89,19 @@ static faro_grid_basis amplify(faro_budget each, double batch) {
 
 /* One message of a batch of `users`, which is (epsilon0, delta0)-private by itself. */
 static faro_grid_basis amplified(const faro_release *r, uint64_t users) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double kept[FARO_MEMO_VALUES] = {0};
   double key[FARO_MEMO_KEYS];
   faro_calibration_key(r, users, key);
-  const double *kept = faro_memo_find(&memo, key);
-  const double length = (double)r->contribution.length;
-  if (kept) return (faro_grid_basis){.mu = kept[0], .epsilon = kept[1], .delta = kept[2], .draws = length};
-  faro_grid_basis made = amplify(faro_composed_share(r), faro_honest(r, 1, (double)users));
-  double *keep = faro_memo_add(&memo, key);
-  keep[0] = made.mu;
-  keep[1] = made.epsilon;
-  keep[2] = made.delta;
-  made.draws = length;
-  return made;
+  if (!faro_memo_find(&memo, key, kept)) {
+    const faro_grid_basis made = amplify(faro_composed_share(r), faro_honest(r, 1, (double)users));
+    kept[0] = made.mu;
+    kept[1] = made.epsilon;
+    kept[2] = made.delta;
+    faro_memo_keep(&memo, key, kept);
+  }
+  return (faro_grid_basis){
+      .mu = kept[0], .epsilon = kept[1], .delta = kept[2], .draws = (double)r->contribution.length};
 }
 
 /* What each of a user's M0 messages is without amplification: together they are a Gaussian

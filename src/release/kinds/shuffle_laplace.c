@@ -51,14 +51,15 @@ static faro_status calibrate_paper(faro_release *r, faro_error *error) {
 }
 
 static double amplified_epsilon0(const faro_release *r, uint64_t users) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double made[FARO_MEMO_VALUES] = {0};
   double key[FARO_MEMO_KEYS];
   faro_calibration_key(r, users, key);
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return *kept;
+  if (faro_memo_find(&memo, key, made)) return *made;
   const faro_budget each = faro_composed_share(r);
-  const double made = faro_shuffle_local_epsilon(each.epsilon, each.delta, faro_company(r, users), 0);
-  return *faro_memo_add(&memo, key) = made;
+  *made = faro_shuffle_local_epsilon(each.epsilon, each.delta, faro_company(r, users), 0);
+  faro_memo_keep(&memo, key, made);
+  return *made;
 }
 
 static double plain_epsilon0(const faro_release *r) { return r->params.epsilon / (double)r->repeats; }

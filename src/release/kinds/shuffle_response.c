@@ -6,16 +6,16 @@
 
 /* At least what is private without amplification. */
 static double epsilon0_of(const faro_release *r, uint64_t users, double share) {
-  static _Thread_local faro_memo memo;
+  static faro_memo memo;
+  double made[FARO_MEMO_VALUES] = {0};
   double key[FARO_MEMO_KEYS];
   faro_calibration_key(r, users, key);
   key[FARO_MEMO_KEYS - 1] = share;
-  const double *kept = faro_memo_find(&memo, key);
-  if (kept) return *kept;
+  if (faro_memo_find(&memo, key, made)) return *made;
   const faro_budget each = faro_composed_share(r);
-  const double made =
-      faro_shuffle_response_local_epsilon(each.epsilon, each.delta, faro_company(r, users), share);
-  return *faro_memo_add(&memo, key) = made;
+  *made = faro_shuffle_response_local_epsilon(each.epsilon, each.delta, faro_company(r, users), share);
+  faro_memo_keep(&memo, key, made);
+  return *made;
 }
 
 static faro_status calibrate_tight(faro_release *r, faro_error *error) {
