@@ -6,9 +6,9 @@
 
 #include "linalg/lanes.h"
 
-/* The index that comes after `rank` others when the greatest comes first, and of equals the one with
- * the least index. Needs rank < count <= FARO_RANK_MOST and room for whole eights; the values are at
- * least 0, and are overwritten. */
+/* The index that comes after `rank` others when the greatest comes first, and of equals the one
+ * with the least index. Needs rank < count <= FARO_RANK_MOST and room for whole eights; the values
+ * are at least 0, and are overwritten. */
 enum { FARO_RANK_MOST = 128 };
 size_t faro_rank(size_t count, double *value, size_t rank);
 

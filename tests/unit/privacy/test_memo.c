@@ -1,4 +1,4 @@
-/* memo: remembers the last results, forgets the oldest first, and never gives a thread the wrong one. */
+/* memo: remembers the last results, forgets the oldest first, and gives no thread a wrong one. */
 #include <pthread.h>
 
 #include "privacy/memo.h"

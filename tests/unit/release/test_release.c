@@ -453,7 +453,8 @@ static void test_noise__none_names_what_one_direction_added(void **state) {
   }
 }
 
-/* Some people have the features of the one before them. Broken once: only the first feature compared. */
+/* Some people have the features of the one before them. Broken once: only the first feature
+ * compared. */
 static void test_noise__none_is_exact_under_every_schedule(void **state) {
   (void)state;
   for (uint64_t batch = 1; batch <= 7; batch++) {
