@@ -59,7 +59,7 @@ static bool reads_back(const digits *d, wide value) {
   return 2 * distance < d->five;
 }
 
-/* False if the number is not one of those that this can do. */
+/* False: the number is left to the C library. */
 static bool print(double value, char *out) {
   const double size = fabs(value);
   const bool negative = signbit(value);

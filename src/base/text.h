@@ -9,7 +9,7 @@ enum { FARO_NUMBER_SIZE = 32 };
 
 /* The shortest of %.15g, %.16g, %.17g that strtod reads back to the same double. */
 const char *faro_number(double value, char out[static FARO_NUMBER_SIZE]);
-/* For tests: as the sentence says it, which takes ten times as long. */
+/* The same in ten times the time: for numbers that are very large or small, and for tests. */
 const char *faro_plain_number(double value, char out[static FARO_NUMBER_SIZE]);
 
 /* The same for people and reports: 1e-6 in place of 1e-06. Signed documents keep the other form. */

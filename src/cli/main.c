@@ -62,8 +62,8 @@ static int dispatch(int argc, char **argv) {
   return cli_command_at(index)->run(argc - 2, argv + 2);
 }
 
-/* Instances run in parallel, so that one thread each is enough. A command fails if its output could
- * not be written. */
+/* One thread of BLAS is enough: instances run in parallel, and a role factors one matrix a batch. A
+ * command fails if its output could not be written. */
 int main(int argc, char **argv) {
   faro_dense_rest();
   const int status = dispatch(argc, argv);

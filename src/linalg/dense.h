@@ -18,8 +18,8 @@ void faro_dense_name(char *out, size_t size);
 /* Sets the number of threads of the library, and returns the one before. */
 int faro_dense_threads(int count);
 /* One thread from now on. The others, which OpenBLAS starts with the program and which keep a
- * processor busy for some hundredths of a second until they sleep, end at once. While nobody else
- * in the process computes with the library. */
+ * processor busy for some hundredths of a second until they sleep, end at once. Call it while no
+ * other thread uses the library. */
 void faro_dense_rest(void);
 
 /* The triangle of A becomes L, A = L L'. False if A is not positive definite. */

@@ -45,7 +45,7 @@ bool faro_plain_factor(size_t d, const double *a, double *l) {
 static inline FARO_BODY bool whiten(size_t d, const double *restrict a, double *restrict w,
                                     double *restrict rest, double *restrict column) {
   memcpy(rest, a, faro_packed(d) * sizeof *rest);
-  FARO_UNROLLED (k, 0, d) {
+  FARO_UNROLLED_IF_KNOWN (k, 0, d) {
     const double pivot = rest[faro_diagonal(k)];
     if (!(pivot > 0 && pivot < INFINITY)) return false;
     const double *done = w + faro_packed(k);

@@ -17,11 +17,14 @@
 typedef enum faro_lanes { FARO_LANES_PORTABLE, FARO_LANES_AVX2, FARO_LANES_AVX512 } faro_lanes;
 
 #define FARO_BODY __attribute__((always_inline))
-/* A loop over registers: for (size_t k = from; k < to; k++), unrolled. */
+/* A loop over registers: for (size_t k = from; k < to; k++), unrolled. Where the compiler may not
+ * know its length, clang is left to find out by itself. */
 #ifdef __clang__
 #define FARO_UNROLLED(k, from, to) _Pragma("clang loop unroll(full)") for (size_t k = from; k < (to); k++)
+#define FARO_UNROLLED_IF_KNOWN(k, from, to) for (size_t k = from; k < (to); k++)
 #else
 #define FARO_UNROLLED(k, from, to) _Pragma("GCC unroll 8") for (size_t k = from; k < (to); k++)
+#define FARO_UNROLLED_IF_KNOWN FARO_UNROLLED
 #endif
 
 #ifdef __x86_64__

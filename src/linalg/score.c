@@ -161,7 +161,8 @@ typedef struct leaders {
   __m512i at;
 } leaders;
 
-/* Those of `v` at `index` that are greater; of a later place. */
+/* A lane of `v`, at `index`, takes the place of one that is less; `v` comes later, so equal ones
+ * stay. */
 static inline FARO_BODY FARO_AVX512 leaders lead(leaders l, __mmask8 there, __m512d v, __m512i index) {
   const __mmask8 better = _mm512_mask_cmp_pd_mask(there, v, l.best, _CMP_GT_OQ);
   return (leaders){.best = _mm512_mask_mov_pd(l.best, better, v),
@@ -197,7 +198,8 @@ static inline FARO_BODY FARO_AVX512 size_t greatest_in(size_t chains, const doub
   FARO_UNROLLED (k, 0, chains) {
     const size_t left = count > a + LANES * k ? count - a - LANES * k : 0;
     const __mmask8 there = (__mmask8)(left < LANES ? (1U << left) - 1 : 0xff);
-    l[k] = lead(l[k], there, _mm512_maskz_loadu_pd(there, value + a + LANES * k), index[k]);
+    const double *from = left > 0 ? value + a + LANES * k : value;
+    l[k] = lead(l[k], there, _mm512_maskz_loadu_pd(there, from), index[k]);
   }
   leaders all = l[0];
   FARO_UNROLLED (k, 1, chains) all = lead_both(all, l[k]);

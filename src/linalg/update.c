@@ -29,7 +29,7 @@ static inline FARO_BODY double body(size_t d, double s, const double *x, double 
   double *p = scratch;
   double *t = scratch + d;
   double square = 0;
-  FARO_UNROLLED (i, 0, d) {
+  FARO_UNROLLED_IF_KNOWN (i, 0, d) {
     p[i] = faro_dot_in_parts(i + 1, w + faro_packed(i), x);
     square += p[i] * p[i];
     t[i] = 1 + s * square;
@@ -37,7 +37,7 @@ static inline FARO_BODY double body(size_t d, double s, const double *x, double 
   memset(sum, 0, d * sizeof *sum);
   const bool fits = t[d - 1] > 0 && t[d - 1] < INFINITY;
   double before = 1;
-  FARO_UNROLLED (i, 0, d) {
+  FARO_UNROLLED_IF_KNOWN (i, 0, d) {
     const double root = 1 / sqrt(before * t[i]);
     const double c = fits ? before * root : 1; /* else W stays as it is */
     const double q = fits ? s * p[i] * root : 0;

@@ -15,11 +15,17 @@ static bool is_same(const double *a, const double *b) {
   return true;
 }
 
+/* Its slot; `used` if it has none. */
+static unsigned slot_of(const faro_memo *memo, const double *key) {
+  unsigned i = 0;
+  while (i < memo->used && !is_same(memo->key[i], key)) i++;
+  return i;
+}
+
 bool faro_memo_find(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
                     double value[static FARO_MEMO_VALUES]) {
   if (!take(memo)) return false;
-  unsigned i = 0;
-  while (i < memo->used && !is_same(memo->key[i], key)) i++;
+  const unsigned i = slot_of(memo, key);
   const bool found = i < memo->used;
   if (found) memcpy(value, memo->value[i], sizeof memo->value[i]);
   leave(memo);
@@ -29,9 +35,11 @@ bool faro_memo_find(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
 void faro_memo_keep(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
                     const double value[static FARO_MEMO_VALUES]) {
   if (!take(memo)) return;
-  memcpy(memo->key[memo->next], key, sizeof memo->key[0]);
-  memcpy(memo->value[memo->next], value, sizeof memo->value[0]);
-  memo->next = (memo->next + 1) % FARO_MEMO_SLOTS;
-  if (memo->used < FARO_MEMO_SLOTS) memo->used++;
+  if (slot_of(memo, key) == memo->used) {
+    memcpy(memo->key[memo->next], key, sizeof memo->key[0]);
+    memcpy(memo->value[memo->next], value, sizeof memo->value[0]);
+    memo->next = (memo->next + 1) % FARO_MEMO_SLOTS;
+    if (memo->used < FARO_MEMO_SLOTS) memo->used++;
+  }
   leave(memo);
 }

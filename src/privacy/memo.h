@@ -32,7 +32,8 @@ typedef struct faro_memo {
 /* The values of this key, if they are there. */
 bool faro_memo_find(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
                     double value[static FARO_MEMO_VALUES]);
-/* A new key replaces the oldest. */
+/* A new key replaces the oldest. One that is there, because several threads worked it out at once,
+ * stays as it is. */
 void faro_memo_keep(faro_memo *memo, const double key[static FARO_MEMO_KEYS],
                     const double value[static FARO_MEMO_VALUES]);
 

@@ -38,6 +38,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "base/bits.h"
 #include "random/noise.h"
 #include "release/grounds.h"
 #include "release/plant.h"
@@ -358,7 +359,7 @@ static void round_all(const faro_release *r, const double *z, uint64_t *ones) {
  * compared with the fraction bit by bit, from the highest on, until none agrees with it any
  * more. */
 static uint64_t count_few_ups(faro_rng *rng, uint64_t users, uint32_t fraction) {
-  uint64_t equal = UINT64_MAX >> (64 - users); /* users whose bits so far are those of the fraction */
+  uint64_t equal = faro_low_bits(UINT64_MAX, users); /* users whose bits so far are those of the fraction */
   uint64_t below = 0;
   for (; fraction > 0 && equal > 0; fraction <<= 1) {
     const uint64_t word = faro_rng_next(rng);
@@ -512,7 +513,6 @@ static void estimate(faro_release *r, size_t level) {
 
 static void forget(faro_release *r, faro_bits_level *level) {
   memset(level->base, 0, r->contribution.length * sizeof *level->base);
-  level->nodes = 0;
 }
 
 /* Where sizes adapt, what users send is known afterwards: the mean so far. */
@@ -537,7 +537,6 @@ static void publish(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   for (size_t i = 0; i < s->full; i++) {
     estimate(r, i);
-    s->level[i].nodes++;
     if (i > 0) forget(r, &s->level[i - 1]); /* the parent replaces them from now on */
   }
   s->reported = s->full;
@@ -567,15 +566,9 @@ static bool state(const faro_release *r, size_t index, faro_state_vector *vector
   return true;
 }
 
-/* The complete nodes of a level are those of the batches after the last complete node of the level
- * above. */
 static void resume(faro_release *r) {
   faro_bits *s = faro_bits_of(r);
   const uint64_t charged = r->ledger.charged;
-  for (size_t i = 0; i < s->levels; i++) {
-    const uint64_t open = i + 1 < s->levels ? charged % s->level[i + 1].unit : charged;
-    s->level[i].nodes = open / s->level[i].unit;
-  }
   s->reported = charged > 0 ? count_ends(r, charged - 1) : 0;
 }
 

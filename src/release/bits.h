@@ -25,7 +25,6 @@ typedef struct faro_bits_level {
   uint64_t *total;        /* ones that the shuffler has counted for the current node, without noise */
   uint64_t *node;         /* ones of its last node */
   double *base;           /* sum of the estimates of complete nodes whose parent is not complete */
-  uint64_t nodes;         /* number of these nodes */
   double fused;           /* variance of a node's estimate */
 } faro_bits_level;
 

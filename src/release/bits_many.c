@@ -55,12 +55,10 @@ static void finish(walk *w, size_t i) {
     node *below = at - 1;
     at->base += at->weight * own + (1 - at->weight) * below->base;
     below->base = 0;
-    s->level[i - 1].nodes = 0;
   } else at->base += own;
   if (i + 1 < w->levels) at[1].ones += at->ones;
   at->ones = 0;
   at->end += at->unit;
-  s->level[i].nodes++;
 }
 
 /* Levels without complete nodes add zero. */

@@ -14,8 +14,8 @@ bool faro_release_absorb_columns(faro_release *release, const double *x, size_t 
 void faro_contribution_total(const faro_contribution *contribution, const double *x, size_t stride,
                              size_t count, double *total);
 
-/* As faro_contribution_make, of plain moments; z is already what these features, clipped here, make
- * with any reward. */
+/* As faro_contribution_make, of plain moments, where z is what these features made with another
+ * reward; `clipped` are the features as faro_contribution_clip leaves them. */
 void faro_contribution_reward(const faro_contribution *contribution, const double *clipped, double y,
                               double *z);
 

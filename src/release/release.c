@@ -139,7 +139,7 @@ static bool adds_directions(const faro_release *r) {
   return r->kind->trust == FARO_TRUST_NONE && has_plain_moments(r);
 }
 
-/* Nothing is kept of a real person. */
+/* Nothing more is kept of a real person than the last contribution, in z. */
 static bool keeps_last(const faro_release *r) {
   return r->source.use == FARO_USE_SIMULATED && has_plain_moments(r);
 }

@@ -120,25 +120,23 @@ static faro_response_rule best_of(double epsilon0, double radius, size_t k) {
   return best;
 }
 
-/* More directions cost time, and are taken only if they are worth it. The choice does not depend on
- * the radius, and phases make many releases alike. */
+/* More directions cost time, and are taken only if they are worth it. The choice is that of radius
+ * 1, whatever the radius, and phases make many releases alike. */
 faro_response_rule faro_response_choose(double epsilon0, double radius) {
   static const double WORTH = 1.02;
   static faro_memo memo;
   double kept[FARO_MEMO_VALUES] = {0};
   const double key[FARO_MEMO_KEYS] = {epsilon0};
-  if (faro_memo_find(&memo, key, kept))
-    return make_rule(epsilon0, radius, (size_t)kept[0], (size_t)kept[1], kept[2]);
-  const double least = best_of(epsilon0, radius, DIRECTIONS_MAX).length;
-  for (size_t k = 1;; k *= 2) {
-    const faro_response_rule rule = best_of(epsilon0, radius, k);
-    if (rule.length > WORTH * least) continue;
-    kept[0] = (double)k;
+  if (!faro_memo_find(&memo, key, kept)) {
+    const double least = best_of(epsilon0, 1, DIRECTIONS_MAX).length;
+    faro_response_rule rule = best_of(epsilon0, 1, 1);
+    for (size_t k = 2; rule.length > WORTH * least; k *= 2) rule = best_of(epsilon0, 1, k);
+    kept[0] = (double)rule.directions;
     kept[1] = (double)rule.nearest;
     kept[2] = rule.c;
     faro_memo_keep(&memo, key, kept);
-    return rule;
   }
+  return make_rule(epsilon0, radius, (size_t)kept[0], (size_t)kept[1], kept[2]);
 }
 
 double faro_response_share(const faro_response_rule *rule) {

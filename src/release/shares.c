@@ -94,10 +94,11 @@ static double composed_epsilon(double epsilon0, uint64_t times, double delta) {
   const double key[FARO_MEMO_KEYS] = {epsilon0, (double)times, delta};
   if (faro_memo_find(&memo, key, epsilon)) return *epsilon;
   faro_pld *pld = NULL;
-  if (faro_pld_pure(&pld, epsilon0, 0, NULL) == FARO_OK && faro_pld_repeat(pld, times, NULL) == FARO_OK)
+  if (faro_pld_pure(&pld, epsilon0, 0, NULL) == FARO_OK && faro_pld_repeat(pld, times, NULL) == FARO_OK) {
     *epsilon = faro_pld_epsilon(pld, delta);
+    faro_memo_keep(&memo, key, epsilon);
+  }
   faro_pld_destroy(pld);
-  faro_memo_keep(&memo, key, epsilon);
   return *epsilon;
 }
 

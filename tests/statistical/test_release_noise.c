@@ -537,7 +537,7 @@ static void test_bits__people_alike_are_rounded_each_by_itself(void **state) {
         assert_false(faro_release_absorb_alike(r, x, 0.3, n));
         seen[s->count[i]]++;
       }
-      const double steps = (r->z[i] + s->entry) / s->step;
+      const double steps = (r->last[i] + s->entry) / s->step;
       const double whole = floor(steps);
       for (uint64_t up = 0; up <= n && steps > whole; up++)
         expected[n * (uint64_t)whole + up] =

@@ -228,8 +228,6 @@ static void test_gradient_and_hessian__are_the_differences_of_the_loss(void **st
     }
 }
 
-/* Rows far on the right side for a reward of 1, or on the left for 0: their small loss must not be
- * lost to rounding. */
 /* Of each row, as a sum of one row gives it. Broken once: the second block read as the first. */
 static void test_gradients__are_those_of_each_row(void **state) {
   (void)state;
@@ -252,6 +250,8 @@ static void test_gradients__are_those_of_each_row(void **state) {
     }
 }
 
+/* Rows far on the right side for a reward of 1, or on the left for 0: their small loss must not be
+ * lost to rounding. */
 static void test_loss__keeps_its_digits_where_the_model_is_sure(void **state) {
   (void)state;
   for (faro_link link = FARO_LINK_LOGISTIC; link <= FARO_LINK_PROBIT; link++)
