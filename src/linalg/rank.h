@@ -1,4 +1,4 @@
-/* rank: which of some values has so many greater ones. */
+/* rank: finds the value that has a given number of greater ones. */
 #ifndef FARO_LINALG_RANK_H
 #define FARO_LINALG_RANK_H
 

@@ -110,8 +110,8 @@ static void test_above__never_rounds_down(void **state) {
   assert_string_equal(faro_pair_above(1.2345644, 1e-6, text), "(1.23457, 1e-6)");
 }
 
-/* Of every size, with few digits, and beside powers of ten and of two. Broken once: ties rounded
- * up. */
+/* Numbers of every size, with few digits, and beside powers of ten and of two. Broken once: ties
+ * rounded up. */
 static void test_number__is_what_printf_and_strtod_say(void **state) {
   (void)state;
   faro_sim_rng sim;

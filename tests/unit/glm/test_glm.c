@@ -228,7 +228,7 @@ static void test_gradient_and_hessian__are_the_differences_of_the_loss(void **st
     }
 }
 
-/* Of each row, as a sum of one row gives it. Broken once: the second block read as the first. */
+/* Each is the gradient of a sum of one row. Broken once: the second block read as the first. */
 static void test_gradients__are_those_of_each_row(void **state) {
   (void)state;
   for (faro_link link = 0; link < FARO_LINK_COUNT; link++)

@@ -614,7 +614,7 @@ static void test_greatest__is_the_first_one(void **state) {
   }
 }
 
-/* Of few different values, many of them equal, and of many. Broken once: the values of an eight
+/* Some values are all different, some are drawn from a few. Broken once: the values of an eight
  * compared with those of the eights before it only. */
 static void test_rank__is_what_repeated_choice_finds(void **state) {
   (void)state;
