@@ -279,7 +279,7 @@ static void check_grow(size_t d, double s) {
 
 static void test_grow__equals_whitening_afresh(void **state) {
   (void)state;
-  const size_t dimension[] = {1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 100, 257};
+  const size_t dimension[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 20, 31, 33, 100, 257};
   for (size_t n = 0; n < sizeof dimension / sizeof *dimension; n++) {
     check_grow(dimension[n], 1);
     check_grow(dimension[n], 0.01);
