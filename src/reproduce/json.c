@@ -21,6 +21,7 @@ static json_t *make_comparison(const faro_comparison *c) {
     json_object_set_new(made, "interval", json_pack("[o, o]", number(c->range.low), number(c->range.high)));
   if (c->kind == FARO_ITEM_SENTENCE) {
     json_object_set_new(made, "than", json_string(c->item->than));
+    json_object_set_new(made, "times", number(c->ratio * c->item->value));
     json_object_set_new(made, "points", json_integer((json_int_t)c->points));
     json_object_set_new(made, "vacuous", json_integer((json_int_t)c->vacuous));
   }

@@ -260,7 +260,7 @@ static void add_checked(page *p, const faro_item *item, const char *calibration)
     else
       faro_text_add(&text, "%.3g times%s%s", c->ratio * item->value, *c->seen->at ? " at " : "", c->seen->at);
     if (isfinite(c->range.high))
-      faro_text_add(&text, slope ? ", %.3f to %.3f" : ", %.3g to %.3g", c->range.low, c->range.high);
+      faro_text_add(&text, slope ? ", %.3f to %.3f" : ", %.4g to %.4g", c->range.low, c->range.high);
     faro_text_add(&text, ": ");
   }
   if (c && c->verdict != FARO_VERDICT_ABSENT) add_judgement(p->chapter, c, &text);

@@ -41,7 +41,6 @@ faro_interval faro_interval_positive(double mean, double se, double freedom) {
  * cancellation where a and b are nearly the same. */
 faro_interval faro_interval_ratio(const double *a, const double *b, size_t n) {
   const faro_interval nothing = {.low = 0, .high = INFINITY};
-  if (n < 2) return nothing;
   const double count = (double)n;
   const double scale = pow(faro_student(count - 1), 2) / (count - 1) / count;
   double x = 0;
@@ -52,15 +51,15 @@ faro_interval faro_interval_ratio(const double *a, const double *b, size_t n) {
   }
   double square = y * y;
   double half = 0;
-  double free = 0;
+  double rest = 0;
   for (size_t i = 0; i < n; i++) {
     const double c = a[i] - x / y * b[i];
     square -= scale * (b[i] - y) * (b[i] - y);
     half += scale * c * (b[i] - y);
-    free += scale * c * c;
+    rest += scale * c * c;
   }
-  if (!(y > 0 && square > 0)) return nothing;
-  const double reach = sqrt(half * half + square * free);
+  if (!(y > 0 && square > 0)) return nothing; /* NaN: one instance */
+  const double reach = sqrt(half * half + square * rest);
   return (faro_interval){.low = fmax(0, x / y - (half + reach) / square),
                          .high = x / y + (reach - half) / square};
 }
