@@ -25,7 +25,7 @@ static bool has_places(const faro_report *report) {
 }
 
 typedef struct line {
-  double slope, error;
+  double slope, error, sampling;
   double first, last; /* slopes of a parabola at the least and the greatest x */
   double bend_error;  /* standard error of their difference */
 } line;
@@ -77,6 +77,7 @@ static line fit(const points *p) {
   double rest = 0;
   double q2 = 0;
   double qy = 0;
+  double us = 0;
   double qs = 0;
   double low = INFINITY;
   double high = -INFINITY;
@@ -87,6 +88,7 @@ static line fit(const points *p) {
     rest += off * off;
     q2 += q * q;
     qy += q * off;
+    us += u * u * p->se[i] * p->se[i];
     qs += q * q * p->se[i] * p->se[i];
     low = fmin(low, u);
     high = fmax(high, u);
@@ -94,6 +96,7 @@ static line fit(const points *p) {
   const double bend = qy / q2;
   return (line){.slope = slope,
                 .error = sqrt(rest / ((double)n - 2) / u2),
+                .sampling = sqrt(us) / u2,
                 .first = slope + bend * (2 * low - u3 / u2),
                 .last = slope + bend * (2 * high - u3 / u2),
                 .bend_error = 2 * (high - low) * sqrt(qs) / q2};
@@ -119,6 +122,7 @@ static faro_view_slope fit_row(const faro_report *report, const faro_view_row *r
   return (faro_view_slope){.row = row,
                            .slope = straight ? l.slope : (double)NAN,
                            .error = straight ? l.error : (double)NAN,
+                           .sampling = straight ? l.sampling : (double)NAN,
                            .of_most = straight && isfinite(most.slope) ? most.slope : (double)NAN,
                            .first = l.first,
                            .last = l.last,

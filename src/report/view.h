@@ -50,6 +50,7 @@ typedef struct faro_view_slope {
   /* the first row of the line, which has the label and the values of the other sweeps */
   const faro_view_row *row;
   double slope, error; /* slope of the mean and its standard error; NaN if a mean is not positive */
+  double sampling;     /* its standard error if the law is exact, from the errors of the means */
   double of_most;      /* slope of the worst instance; NaN if not known */
   /* slopes of a curved fit at the least and the greatest x; a power law has the same everywhere */
   double first, last;

@@ -89,10 +89,10 @@ char *faro_book_unexplained(const faro_book *book) {
       faro_text_add(&out, "unexplained: %s, %s, %s", book->chapter[i].name, c->calibration, c->item->label);
       const char *at = c->seen ? c->seen->at : c->item->at;
       if (*at) faro_text_add(&out, " at %s", at);
-      if (!c->seen) faro_text_add(&out, ": no such result\n");
+      if (!c->seen) faro_text_add(&out, ": no %s\n", c->kind == FARO_ITEM_EXPONENT ? "slope" : "such result");
       else if (c->than)
-        faro_text_add(&out, ": %.4g times %s, the paper says at most %.4g\n", c->ratio * c->item->value,
-                      c->item->than, c->item->value);
+        faro_text_add(&out, ": %.4g times %s (%.4g to %.4g), the paper says at most %.4g\n",
+                      c->ratio * c->item->value, c->item->than, c->range.low, c->range.high, c->item->value);
       else
         faro_text_add(&out, ": ours %.4g, published %.4g (%.3g of it)\n", c->seen->mean, c->item->value,
                       c->ratio);

@@ -34,7 +34,11 @@ faro_status faro_sight_add(faro_sight *sight, const faro_report *report, faro_er
                         .standing = row->standing,
                         .mean = row->regret.mean,
                         .error = row->regret.error,
-                        .sd = row->regret.sd};
+                        .sd = row->regret.sd,
+                        .each = row->each,
+                        .instances = report->instances,
+                        .learnt_nothing = faro_view_learnt_nothing(row),
+                        .shifted = row->shifted};
     put_point(report, row, -1, seen->at);
   }
   for (size_t i = 0; i < report->slopes; i++, seen++) {
@@ -44,7 +48,9 @@ faro_status faro_sight_add(faro_sight *sight, const faro_report *report, faro_er
                         .calibration = slope->row->calibration,
                         .standing = slope->row->standing,
                         .mean = slope->slope,
-                        .error = slope->error};
+                        .error = slope->error,
+                        .range = faro_interval_plain(slope->slope, fmax(slope->error, slope->sampling),
+                                                     (double)report->instances - 1)};
     put_point(report, slope->row, report->x, seen->at);
   }
   return FARO_OK;

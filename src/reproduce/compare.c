@@ -1,9 +1,14 @@
 /* compare: published items against what was seen.
  *
- * An item differs if it is off by more than FARO_STANDARD_ERRORS standard errors of the difference,
- * plus the error of reading a number off a figure. If a paper does not print the standard deviation
- * of a mean, ours is taken for it. With three standard errors a true equality is called a
- * difference once in 370 comparisons; the seeds are fixed, so it is the same one every time. */
+ * A number differs if it is off by more than FARO_STANDARD_ERRORS standard errors of the
+ * difference, plus the error of reading a number off a figure. If a paper does not print the
+ * standard deviation of a mean, ours is taken for it. With three standard errors a true equality is
+ * called a difference once in 370 comparisons; the seeds are fixed, so it is the same one every
+ * time.
+ *
+ * A bound needs evidence: it holds if the 95 % interval of our result is within it, and fails if
+ * the interval is beyond it. For a sentence that is the interval of a ratio, on the same
+ * instances. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,19 +75,31 @@ static bool applies(const faro_reason *r, const faro_comparison *c) {
          c->ratio >= r->from && c->ratio <= r->to;
 }
 
+/* The first reason that applies, if any. */
+static const faro_reason *find_reason(const faro_published *published, const faro_comparison *c) {
+  for (size_t i = 0; i < published->reasons; i++)
+    if (applies(&published->reason[i], c)) return &published->reason[i];
+  return NULL;
+}
+
 /* Less than a published mean, with a proven claim. */
 static bool is_better(const faro_comparison *c) {
   return c->kind == FARO_ITEM_NUMBER && c->ratio < 1 && strcmp(c->seen->standing, "proven") == 0;
 }
 
-static void explain(const faro_published *published, faro_comparison *c) {
-  c->verdict = FARO_VERDICT_UNEXPLAINED;
-  for (size_t i = 0; i < published->reasons && !c->reason; i++)
-    if (applies(&published->reason[i], c)) c->reason = &published->reason[i];
-  if (c->reason) c->verdict = is_better(c) ? FARO_VERDICT_BETTER : FARO_VERDICT_EXPLAINED;
+/* Of a result that differs from a number, or is beyond a bound. */
+static void explain(const faro_published *published, faro_comparison *c, faro_verdict explained) {
+  c->reason = find_reason(published, c);
+  c->verdict = c->reason ? explained : FARO_VERDICT_UNEXPLAINED;
 }
 
 /* ---- items */
+
+static bool fits(const faro_seen *seen, bool slope, const char *label, const char *calibration,
+                 const char *at) {
+  return seen->is_slope == slope && strcmp(seen->label, label) == 0 &&
+         strcmp(seen->calibration, calibration) == 0 && faro_point_has(seen->at, at);
+}
 
 /* The result of a label under a calibration at a point. NULL: there is none. Results of algorithms
  * that do not depend on a sweep are repeated along it; others must not fit the same item. */
@@ -91,9 +108,7 @@ static const faro_seen *find(const faro_sight *sight, bool slope, const char *la
   const faro_seen *found = NULL;
   for (size_t i = 0; i < sight->count; i++) {
     const faro_seen *seen = &sight->seen[i];
-    if (seen->is_slope != slope || strcmp(seen->label, label) != 0 ||
-        strcmp(seen->calibration, calibration) != 0 || !faro_point_has(seen->at, at) || !isfinite(seen->mean))
-      continue;
+    if (!fits(seen, slope, label, calibration, at) || !isfinite(seen->mean)) continue;
     if (found && found->mean != seen->mean) *several = true;
     if (!found) found = seen;
   }
@@ -107,38 +122,62 @@ static void compare_number(const faro_published *published, faro_comparison *c) 
   c->ratio = c->seen->mean / item->value;
   if (fabs(c->seen->mean - item->value) <= FARO_STANDARD_ERRORS * error + item->reading)
     c->verdict = FARO_VERDICT_EQUAL;
-  else explain(published, c);
+  else explain(published, c, is_better(c) ? FARO_VERDICT_BETTER : FARO_VERDICT_EXPLAINED);
+}
+
+/* Whether c->range is at most the item's value, but for rounding. */
+static void judge_bound(const faro_published *published, faro_comparison *c) {
+  const double bound = c->item->value * (1 + 1e-9);
+  if (c->range.high <= bound) c->verdict = FARO_VERDICT_HOLDS;
+  else if (c->range.low > bound) explain(published, c, FARO_VERDICT_FAILS);
+  else c->verdict = FARO_VERDICT_NOT_SHOWN;
 }
 
 /* An exponent is that of an upper bound. */
 static void compare_exponent(const faro_published *published, faro_comparison *c) {
   c->ratio = c->seen->mean / c->item->value;
-  if (c->seen->mean <= c->item->value + FARO_STANDARD_ERRORS * c->seen->error)
-    c->verdict = FARO_VERDICT_HOLDS;
-  else explain(published, c);
+  c->range = c->seen->range;
+  judge_bound(published, c);
 }
 
-static faro_comparison judge_sentence(const faro_published *published, faro_comparison c) {
-  const double bound = c.item->value * c.than->mean;
-  const double error = hypot(c.seen->error, c.item->value * c.than->error);
-  c.ratio = c.seen->mean / bound;
-  if (c.seen->mean <= bound + FARO_STANDARD_ERRORS * error) c.verdict = FARO_VERDICT_HOLDS;
-  else explain(published, &c);
-  return c;
+/* Runs to which no power law fits. A reason for it has no range. */
+static void look_for_bent(const faro_published *published, const faro_sight *sight, faro_comparison *c) {
+  for (size_t i = 0; i < sight->count && c->verdict == FARO_VERDICT_ABSENT; i++) {
+    if (!fits(&sight->seen[i], true, c->item->label, c->calibration, c->item->at)) continue;
+    faro_comparison bent = *c;
+    bent.seen = &sight->seen[i];
+    bent.ratio = 0;
+    c->reason = find_reason(published, &bent);
+    c->verdict = FARO_VERDICT_NO_SLOPE;
+  }
 }
 
-/* A sentence is about every point that it does not exclude: the worst of them is shown. */
+static void judge_sentence(const faro_published *published, faro_comparison *c) {
+  const faro_seen *less = c->seen;
+  const faro_seen *than = c->than;
+  c->ratio = less->mean / (c->item->value * than->mean);
+  c->range = less->each && than->each && less->instances == than->instances
+                 ? faro_interval_ratio(less->each, than->each, less->instances)
+                 : (faro_interval){.low = 0, .high = INFINITY};
+  if (less->learnt_nothing && than->learnt_nothing) c->verdict = FARO_VERDICT_VACUOUS;
+  else judge_bound(published, c);
+}
+
+/* A sentence is about every point that it does not exclude: the worst of them is shown. Points that
+ * say nothing are counted, and shown if there are no others. */
 static void compare_sentence(const faro_published *published, const faro_sight *sight, faro_comparison *c) {
   bool several = false;
   for (size_t i = 0; i < sight->count; i++) {
     faro_comparison one = {.kind = c->kind, .item = c->item, .calibration = c->calibration};
     one.seen = &sight->seen[i];
-    if (one.seen->is_slope || strcmp(one.seen->label, c->item->label) != 0 ||
-        strcmp(one.seen->calibration, c->calibration) != 0 || !faro_point_has(one.seen->at, c->item->at))
-      continue;
+    if (!fits(one.seen, false, c->item->label, c->calibration, c->item->at)) continue;
     one.than = find(sight, false, c->item->than, c->calibration, one.seen->at, &several);
     if (!one.than) continue;
-    one = judge_sentence(published, one);
+    judge_sentence(published, &one);
+    one.points = c->points + 1;
+    one.vacuous = c->vacuous + (one.verdict == FARO_VERDICT_VACUOUS);
+    c->points = one.points;
+    c->vacuous = one.vacuous;
     if (!c->seen || one.verdict > c->verdict || (one.verdict == c->verdict && one.ratio > c->ratio)) *c = one;
   }
 }
@@ -159,6 +198,7 @@ static faro_status compare_item(const faro_published *published, const faro_sigh
                      name, c->item->label, c->item->at);
   if (c->seen && slope) compare_exponent(published, c);
   else if (c->seen) compare_number(published, c);
+  else if (slope) look_for_bent(published, sight, c);
   return FARO_OK;
 }
 
@@ -175,11 +215,13 @@ size_t faro_sight_sides(const faro_sight *sight, const char *side[static FARO_SI
   return count;
 }
 
-/* An item that no run has a result for is a mistake in the file, or in the experiment. A slope may
- * be missing, because not everything is a power law. */
+/* An item that no run has a result for, and no reason why, is a mistake in the file, or in the
+ * experiment. */
 static void refuse_absent(faro_comparison *one, size_t sides) {
-  bool absent = sides > 0 && one->kind != FARO_ITEM_EXPONENT;
-  for (size_t k = 0; k < sides; k++) absent &= one[k].verdict == FARO_VERDICT_ABSENT;
+  bool absent = sides > 0;
+  for (size_t k = 0; k < sides; k++)
+    absent &=
+        one[k].verdict == FARO_VERDICT_ABSENT || (one[k].verdict == FARO_VERDICT_NO_SLOPE && !one[k].reason);
   for (size_t k = 0; absent && k < sides; k++) one[k].verdict = FARO_VERDICT_UNEXPLAINED;
 }
 

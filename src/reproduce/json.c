@@ -17,7 +17,14 @@ static json_t *make_comparison(const faro_comparison *c) {
     json_object_set_new(made, "ours", number(c->seen->mean));
     json_object_set_new(made, "se", number(c->seen->error));
   }
-  if (c->kind == FARO_ITEM_SENTENCE) json_object_set_new(made, "than", json_string(c->item->than));
+  if (c->seen && c->kind != FARO_ITEM_NUMBER)
+    json_object_set_new(made, "interval", json_pack("[o, o]", number(c->range.low), number(c->range.high)));
+  if (c->kind == FARO_ITEM_SENTENCE) {
+    json_object_set_new(made, "than", json_string(c->item->than));
+    json_object_set_new(made, "times", number(c->ratio * c->item->value));
+    json_object_set_new(made, "points", json_integer((json_int_t)c->points));
+    json_object_set_new(made, "vacuous", json_integer((json_int_t)c->vacuous));
+  }
   if (c->kind != FARO_ITEM_NUMBER) json_object_set_new(made, "says", json_string(c->item->says));
   if (c->reason) json_object_set_new(made, "reason", json_string(c->reason->text));
   return made;

@@ -73,12 +73,16 @@ static void add_legend(page *p) {
   static const char verdicts[] =
       "Equal: within three standard errors of the difference (and the error of reading a figure, where a "
       "number was read off one). Better, proven: less regret than published, with a proven claim. "
-      "Explained: it differs, and the reason stands under the table. Holds: a slope is at most the "
-      "exponent of the published bound, or a sentence of the paper is true of our runs. ";
+      "Explained: it differs, and the reason stands under the table. Published exponents and sentences are "
+      "bounds. Holds: the 95 % interval of our slope, or of the ratio of the two regrets on the same "
+      "instances, is within the bound. Not shown: the bound is in the interval. Fails: the interval is "
+      "beyond the bound, and the reason stands under the table. Vacuous: neither of the two learnt 5 %. No "
+      "slope: no power law fits. ";
   static const char numbers[] =
       "1000 ± 20: the mean over the instances, and its standard error. tight, paper and "
       "figure are calibrations: the least noise that is proven, the constants of the published theorems, "
-      "and the constants behind the published figures, which prove nothing.";
+      "and the constants behind the published figures, which prove nothing. V shifted: the share of updates "
+      "in which V was too small, mostly because of noise, and had to be shifted.";
   faro_text text = FARO_TEXT_INIT;
   faro_text_add(&text, "%s%s", p->book->quick ? "" : verdicts, numbers);
   paragraph(p, &text);
@@ -93,17 +97,18 @@ static faro_tone tone_of(faro_verdict verdict) {
              : FARO_TONE_NUMBER;
 }
 
-/* " (1.19 of it, proven [2])" */
+/* "1.19 of it, proven [2]", "fails [3]", "holds; vacuous at 2 of 5 points" */
 static void add_judgement(const faro_chapter *chapter, const faro_comparison *c, faro_text *out) {
-  const bool better = c->verdict == FARO_VERDICT_BETTER;
-  faro_text_add(out, " (");
-  if (c->verdict == FARO_VERDICT_EQUAL || c->verdict == FARO_VERDICT_HOLDS || c->kind != FARO_ITEM_NUMBER)
-    faro_text_add(out, "%s", faro_verdict_name(c->verdict));
-  else faro_text_add(out, "%.2f of it%s", c->ratio, better ? ", proven" : "");
-  if (c->kind == FARO_ITEM_NUMBER && c->verdict == FARO_VERDICT_UNEXPLAINED)
-    faro_text_add(out, ", %s", faro_verdict_name(c->verdict));
+  const char *verdict = faro_verdict_name(c->verdict);
+  const bool bad = c->verdict == FARO_VERDICT_UNEXPLAINED;
+  if (c->kind == FARO_ITEM_NUMBER && c->verdict != FARO_VERDICT_EQUAL)
+    faro_text_add(out, "%.2f of it%s%s%s", c->ratio, c->verdict == FARO_VERDICT_BETTER ? ", proven" : "",
+                  bad ? ", " : "", bad ? verdict : "");
+  else if (c->verdict == FARO_VERDICT_FAILS) faro_text_add(out, "fails");
+  else faro_text_add(out, "%s%s", bad && c->seen ? "fails, " : "", verdict);
+  if (c->vacuous > 0 && c->verdict != FARO_VERDICT_VACUOUS)
+    faro_text_add(out, "; vacuous at %zu of %zu points", c->vacuous, c->points);
   if (c->reason) faro_text_add(out, " [%zu]", (size_t)(c->reason - chapter->published->reason) + 1);
-  faro_text_add(out, ")");
 }
 
 /* The comparison of an item under a calibration. */
@@ -134,14 +139,50 @@ static const faro_seen *seen_beside(const faro_sight *sight, const faro_seen *se
   return NULL;
 }
 
-/* Whether no earlier result has this label and point; else it has a row already. */
-static bool is_first(const faro_sight *sight, size_t index) {
-  const faro_seen *seen = &sight->seen[index];
+/* Whether two results belong into one row: the same label and point, or one without privacy that
+ * does not depend on what differs between the points. */
+static bool share_row(const page *p, const faro_seen *a, const faro_seen *b) {
+  const faro_sight *sight = &p->chapter->sight;
+  if (a->is_slope || b->is_slope || strcmp(a->label, b->label) != 0) return false;
+  if (strcmp(a->at, b->at) == 0) return true;
+  bool same = published_at(p->chapter->published, a) == published_at(p->chapter->published, b);
+  for (size_t k = 0; k < p->sides && same; k++) {
+    const faro_seen *x = seen_beside(sight, a, p->side[k]);
+    const faro_seen *y = seen_beside(sight, b, p->side[k]);
+    same = !x || !y ? x == y
+                    : strcmp(x->standing, "no privacy") == 0 && x->mean == y->mean && x->error == y->error;
+  }
+  return same;
+}
+
+/* Whether no earlier result has this one's row. */
+static bool is_first(const page *p, size_t index) {
+  const faro_seen *seen = p->chapter->sight.seen;
   for (size_t i = 0; i < index; i++)
-    if (!sight->seen[i].is_slope && strcmp(sight->seen[i].label, seen->label) == 0 &&
-        strcmp(sight->seen[i].at, seen->at) == 0)
-      return false;
+    if (share_row(p, &seen[i], &seen[index])) return false;
   return true;
+}
+
+/* The point of a row: "any epsilon, norm=2" if that holds for all its results. */
+static void add_point(page *p, const faro_seen *first) {
+  const faro_sight *sight = &p->chapter->sight;
+  faro_text text = FARO_TEXT_INIT;
+  faro_text_add(&text, "%s", "");
+  for (const char *part = first->at; *part; part += strspn(part, ", ")) {
+    char one[FARO_LINE];
+    const size_t length = strcspn(part, ",");
+    snprintf(one, sizeof one, "%.*s", (int)length, part);
+    bool all = true;
+    for (size_t i = 0; i < sight->count && all; i++)
+      all = !share_row(p, first, &sight->seen[i]) || faro_point_has(sight->seen[i].at, one);
+    const int key = (int)strcspn(one, "=");
+    if (all) faro_text_add(&text, "%s%s", *text.data ? ", " : "", one);
+    else faro_text_add(&text, "%sany %.*s", *text.data ? ", " : "", key, one);
+    part += length;
+  }
+  p->out->failed |= text.failed;
+  cell(p, text.failed ? "" : text.data, FARO_TONE_WORD);
+  faro_text_clear(&text);
 }
 
 static void add_seen(page *p, const faro_item *item, const faro_seen *seen, const char *calibration) {
@@ -158,7 +199,12 @@ static void add_seen(page *p, const faro_item *item, const faro_seen *seen, cons
   faro_text_add(&text, "%s ± %s", faro_digits_text(&digits, seen->mean, mean),
                 faro_digits_text(&digits, seen->error, error));
   if (strcmp(seen->standing, "not proven") == 0) faro_text_add(&text, " not proven");
-  if (c && c->verdict != FARO_VERDICT_ABSENT) add_judgement(p->chapter, c, &text);
+  if (c && c->verdict != FARO_VERDICT_ABSENT) {
+    faro_text_add(&text, " (");
+    add_judgement(p->chapter, c, &text);
+    faro_text_add(&text, ")");
+  }
+  if (seen->shifted >= 0.005) faro_text_add(&text, ", V shifted %s %%", faro_percent(seen->shifted, mean));
   p->out->failed |= text.failed;
   cell(p, text.failed ? "" : text.data, c ? tone_of(c->verdict) : FARO_TONE_NUMBER);
   faro_text_clear(&text);
@@ -190,11 +236,11 @@ static void add_results(page *p) {
   begin_table(p, head, some ? 3 : 2);
   for (size_t i = 0; i < chapter->sight.count; i++) {
     const faro_seen *seen = &chapter->sight.seen[i];
-    if (seen->is_slope || !is_first(&chapter->sight, i)) continue;
+    if (seen->is_slope || !is_first(p, i)) continue;
     const faro_item *item = published_at(chapter->published, seen);
     p->pen->row(p->out);
     cell(p, seen->label, FARO_TONE_WORD);
-    cell(p, seen->at, FARO_TONE_WORD);
+    add_point(p, seen);
     if (some) add_published(p, item);
     for (size_t k = 0; k < p->sides; k++)
       add_seen(p, item, seen_beside(&chapter->sight, seen, p->side[k]), p->side[k]);
@@ -207,11 +253,17 @@ static void add_results(page *p) {
 static void add_checked(page *p, const faro_item *item, const char *calibration) {
   const faro_comparison *c = comparison_of(p->chapter, item, calibration);
   faro_text text = FARO_TEXT_INIT;
-  if (!c || !c->seen) faro_text_add(&text, "%s", "-");
-  else if (c->kind == FARO_ITEM_EXPONENT) faro_text_add(&text, "%.3f ± %.3f", c->seen->mean, c->seen->error);
-  else
-    faro_text_add(&text, "%.3g times%s%s", c->ratio * item->value, *c->seen->at ? " at " : "", c->seen->at);
-  if (c && (c->seen || c->verdict == FARO_VERDICT_UNEXPLAINED)) add_judgement(p->chapter, c, &text);
+  if (!c || c->verdict == FARO_VERDICT_ABSENT) faro_text_add(&text, "%s", "-");
+  else if (c->seen) {
+    const bool slope = c->kind == FARO_ITEM_EXPONENT;
+    if (slope) faro_text_add(&text, "%.3f", c->seen->mean);
+    else
+      faro_text_add(&text, "%.3g times%s%s", c->ratio * item->value, *c->seen->at ? " at " : "", c->seen->at);
+    if (isfinite(c->range.high))
+      faro_text_add(&text, slope ? ", %.3f to %.3f" : ", %.4g to %.4g", c->range.low, c->range.high);
+    faro_text_add(&text, ": ");
+  }
+  if (c && c->verdict != FARO_VERDICT_ABSENT) add_judgement(p->chapter, c, &text);
   p->out->failed |= text.failed;
   cell(p, text.failed ? "" : text.data, c ? tone_of(c->verdict) : FARO_TONE_NUMBER);
   faro_text_clear(&text);

@@ -64,10 +64,10 @@ static const faro_field fields[] = {
      .words = faro_side_name},
     {"reasons[].label", FARO_FIELD_TEXT, FARO_EACH(faro_published, reason[0].label, reason)},
     {"reasons[].at", FARO_FIELD_TEXT, FARO_EACH(faro_published, reason[0].at, reason)},
-    {"reasons[].from", FARO_FIELD_REAL, FARO_EACH(faro_published, reason[0].from, reason), .required = true,
-     .above = true, .most = 1e6},
-    {"reasons[].to", FARO_FIELD_REAL, FARO_EACH(faro_published, reason[0].to, reason), .required = true,
-     .above = true, .most = 1e6},
+    {"reasons[].from", FARO_FIELD_REAL, FARO_EACH(faro_published, reason[0].from, reason), .above = true,
+     .most = 1e6},
+    {"reasons[].to", FARO_FIELD_REAL, FARO_EACH(faro_published, reason[0].to, reason), .above = true,
+     .most = 1e6},
     {"reasons[].text", FARO_FIELD_TEXT, FARO_EACH(faro_published, reason[0].text, reason), .required = true},
 };
 
@@ -82,6 +82,11 @@ static faro_status check(const faro_published *p, const char *path, faro_error *
                      faro_path_end(path));
   for (size_t i = 0; i < p->reasons; i++) {
     const faro_reason *r = &p->reason[i];
+    if ((r->from > 0) != (r->to > 0))
+      return faro_fail(
+          error, FARO_INVALID,
+          "%s: reasons: from and to must be given together, or neither for a slope that is not there",
+          faro_path_end(path));
     if (r->from > r->to)
       return faro_fail(error, FARO_INVALID, "%s: reasons: from must not be above to (got %g and %g)",
                        faro_path_end(path), r->from, r->to);

@@ -7,11 +7,16 @@
  *
  * A paper may publish three kinds of items: numbers, exponents of upper bounds, and sentences such
  * as "A is close to B". A difference is explained if a reason of the file applies to it; a reason
- * states the range of ours/published that it explains, so that it does not explain everything. */
+ * states the range of ours/published that it explains, so that it does not explain everything.
+ *
+ * A number is equal unless it is seen to differ. An exponent and a sentence are bounds: they hold
+ * only if the whole interval of our result is within them. */
 #ifndef FARO_REPRODUCE_REPRODUCE_H
 #define FARO_REPRODUCE_REPRODUCE_H
 
 #include <faro/report.h>
+
+#include "sim/interval.h"
 
 enum { FARO_LINE = 200, FARO_PASSAGE = 1200, FARO_ITEMS = 96, FARO_REASONS = 24, FARO_SIDES = 3 };
 
@@ -32,7 +37,7 @@ typedef struct faro_item {
 /* Calibrations by name, and "any" (0). NULL past the last one. */
 const char *faro_side_name(size_t side);
 
-/* Explains differences with ours/published in [from, to]. */
+/* Explains differences with ours/published in [from, to]; both 0: that there is no slope. */
 typedef struct faro_reason {
   size_t side;                          /* the calibration (faro_side_name) */
   char label[FARO_LINE], at[FARO_LINE]; /* empty: any */
@@ -71,6 +76,11 @@ typedef struct faro_seen {
   const char *label, *calibration, *standing;
   char at[FARO_LINE]; /* the sweep point: "epsilon=1, norm=2"; "" without a sweep */
   double mean, error, sd;
+  faro_interval range; /* of a slope, at 95 % */
+  const double *each;  /* every instance; NULL: of a slope, or not kept */
+  size_t instances;    /* in `each` */
+  bool learnt_nothing; /* below 5 % of what uniform play leaves to learn */
+  double shifted;      /* share of updates in which V had to be shifted; NaN: there is no V */
 } faro_seen;
 
 typedef struct faro_sight {
@@ -88,12 +98,16 @@ bool faro_point_has(const char *point, const char *at);
 
 /* A verdict, of one comparison and of several. */
 #define FARO_VERDICT_LIST(X)                                                                                 \
-  X(EQUAL, "equal", "equal")                       /* a number, within sampling and reading error */         \
-  X(HOLDS, "holds", "hold")                        /* an exponent or a sentence */                           \
-  X(BETTER, "better, proven", "better and proven") /* less regret than published, and explained */           \
-  X(EXPLAINED, "explained", "explained")           /* differs, for a reason that is given */                 \
-  X(ABSENT, "not run", "not run")                  /* no such calibration, or no slope was fitted */         \
-  X(UNEXPLAINED, "UNEXPLAINED", "UNEXPLAINED")     /* differs, and no reason applies */
+  X(EQUAL, "equal", "equal")                        /* a number, within sampling and reading error */        \
+  X(BETTER, "better, proven", "better and proven")  /* less regret than published, and explained */          \
+  X(EXPLAINED, "explained", "explained")            /* a number that differs, for a reason that is given */  \
+  X(VACUOUS, "vacuous", "vacuous")                  /* a sentence, and neither of the two learnt anything */ \
+  X(HOLDS, "holds", "hold")                         /* a bound, and our whole interval is within it */       \
+  X(NOT_SHOWN, "not shown", "not shown")            /* a bound within our interval */                        \
+  X(FAILS, "fails (explained)", "fail (explained)") /* our whole interval is beyond the bound */             \
+  X(NO_SLOPE, "no slope", "no slope")               /* no power law fits our runs */                         \
+  X(ABSENT, "not run", "not run")                   /* no such calibration */                                \
+  X(UNEXPLAINED, "UNEXPLAINED", "UNEXPLAINED")      /* differs or is missing, and no reason applies */
 
 typedef enum faro_verdict {
 #define X(name, ...) FARO_VERDICT_##name,
@@ -111,6 +125,8 @@ typedef struct faro_comparison {
   const char *calibration;
   const faro_seen *seen, *than; /* NULL if absent; `than` for sentences only */
   double ratio;                 /* ours / published; sentence: of the two regrets, over `value` */
+  faro_interval range;    /* exponent, sentence: 95 % interval of the slope, of the two regrets' ratio */
+  size_t points, vacuous; /* sentence: points at which it was judged, and at which it is vacuous */
   faro_verdict verdict;
   const faro_reason *reason; /* NULL if none is needed, or none applies */
 } faro_comparison;
@@ -120,7 +136,7 @@ typedef struct faro_comparisons {
   faro_comparison *one;
 } faro_comparisons;
 
-/* How many standard errors a difference may have before it needs a reason. */
+/* How many standard errors a number may be off before it needs a reason. */
 enum { FARO_STANDARD_ERRORS = 3 };
 
 /* Compares every item under every calibration in `sight`. FARO_INVALID if an item fits several

@@ -35,3 +35,31 @@ faro_interval faro_interval_positive(double mean, double se, double freedom) {
   const double ratio = reach > 1 ? exp(1) * reach : exp(reach); /* goes on along the tangent */
   return (faro_interval){.low = mean / ratio, .high = mean * ratio};
 }
+
+/* With r = x/y + s the mean of a - r b is -s y, and its variance follows from that of
+ * c = a - (x/y) b, whose mean is 0: the ends are the roots of a polynomial in s, without
+ * cancellation where a and b are nearly the same. */
+faro_interval faro_interval_ratio(const double *a, const double *b, size_t n) {
+  const faro_interval nothing = {.low = 0, .high = INFINITY};
+  const double count = (double)n;
+  const double scale = pow(faro_student(count - 1), 2) / (count - 1) / count;
+  double x = 0;
+  double y = 0;
+  for (size_t i = 0; i < n; i++) {
+    x += a[i] / count;
+    y += b[i] / count;
+  }
+  double square = y * y;
+  double half = 0;
+  double rest = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double c = a[i] - x / y * b[i];
+    square -= scale * (b[i] - y) * (b[i] - y);
+    half += scale * c * (b[i] - y);
+    rest += scale * c * c;
+  }
+  if (!(y > 0 && square > 0)) return nothing; /* NaN: one instance */
+  const double reach = sqrt(half * half + square * rest);
+  return (faro_interval){.low = fmax(0, x / y - (half + reach) / square),
+                         .high = x / y + (reach - half) / square};
+}

@@ -19,5 +19,9 @@ faro_interval faro_interval_plain(double mean, double se, double freedom);
  * mean (few instances), the factor grows linearly, because the method no longer holds. Plain if
  * the mean is 0. Not known from two instances: it would often reach beyond what is possible. */
 faro_interval faro_interval_positive(double mean, double se, double freedom);
+/* For the ratio of the means of a and b, measured on the same n instances (Fieller 1954): all r for
+ * which the mean of a - r b is not seen to differ from 0. Above 0 and without an upper end if the
+ * mean of b itself is not seen to be positive, and from one instance. */
+faro_interval faro_interval_ratio(const double *a, const double *b, size_t n);
 
 #endif

@@ -364,6 +364,7 @@ static void test_slopes__and_their_errors_are_those_of_least_squares(void **stat
   faro_report *report = report_with_means(mean);
   assert_close(report->slope[0].slope, xy / xx, 1e-12);
   assert_close(report->slope[0].error, sqrt(rest / 2 / xx), 1e-12);
+  assert_close(report->slope[0].sampling, 0.01 / sqrt(xx), 1e-12); /* each logarithm is off by 0.01 */
   faro_report_destroy(report);
 }
 

@@ -19,55 +19,39 @@ static faro_published *parse(const char *text) {
   return published;
 }
 
-/* What a run would have seen. */
+/* What a run would have seen, on four instances. */
+static const double a_at_1[] = {97, 103, 97, 103};
+static const double a_at_2[] = {47, 53, 47, 53};
+static const double b_each[] = {39, 41, 41, 39};
+
+#define MEAN(of, with, is, where, average, off, deviation, all, ...)                                         \
+  {                                                                                                          \
+    .label = of, .calibration = with, .standing = is, .at = where, .mean = average, .error = off,            \
+    .sd = deviation, .each = all, .instances = 4, __VA_ARGS__                                                \
+  }
+
 static const faro_seen seen[] = {
-    {.label = "A",
-     .calibration = "tight",
-     .standing = "proven",
-     .at = "epsilon=1",
-     .mean = 100,
-     .error = 3,
-     .sd = 30},
-    {.label = "A",
-     .calibration = "tight",
-     .standing = "proven",
-     .at = "epsilon=2",
-     .mean = 50,
-     .error = 3,
-     .sd = 30},
-    {.label = "A",
-     .calibration = "paper",
-     .standing = "not proven",
-     .at = "epsilon=1",
-     .mean = 80,
-     .error = 1,
-     .sd = 10},
-    {.label = "B",
-     .calibration = "tight",
-     .standing = "no privacy",
-     .at = "epsilon=1",
-     .mean = 40,
-     .error = 1,
-     .sd = 10},
-    {.label = "B",
-     .calibration = "tight",
-     .standing = "no privacy",
-     .at = "epsilon=2",
-     .mean = 40,
-     .error = 1,
-     .sd = 10},
+    MEAN("A", "tight", "proven", "epsilon=1", 100, 3, 30, a_at_1, .shifted = 0),
+    MEAN("A", "tight", "proven", "epsilon=2", 50, 3, 30, a_at_2, .shifted = 0),
+    MEAN("A", "paper", "not proven", "epsilon=1", 80, 1, 10, NULL, .shifted = 0),
+    MEAN("B", "tight", "no privacy", "epsilon=1", 40, 1, 10, b_each, .shifted = 0),
+    MEAN("B", "tight", "no privacy", "epsilon=2", 40, 1, 10, b_each, .shifted = 0),
+    MEAN("nil", "tight", "proven", "epsilon=1", 100, 3, 30, a_at_1, .learnt_nothing = true),
+    MEAN("nil", "tight", "proven", "epsilon=2", 40, 1, 10, b_each, .learnt_nothing = true),
+    MEAN("half", "tight", "proven", "epsilon=1", 40, 1, 10, b_each, .learnt_nothing = true),
+    MEAN("half", "tight", "proven", "epsilon=2", 40, 1, 10, b_each, .shifted = 0),
     {.is_slope = true,
      .label = "A",
      .calibration = "tight",
      .standing = "proven",
-     .at = "",
      .mean = 0.62,
-     .error = 0.01},
+     .error = 0.01,
+     .range = {.low = 0.6, .high = 0.64}},
+    {.is_slope = true, .label = "A", .calibration = "paper", .standing = "proven", .mean = NAN, .error = NAN},
     {.is_slope = true,
      .label = "B",
      .calibration = "tight",
      .standing = "no privacy",
-     .at = "",
      .mean = NAN,
      .error = NAN},
 };
@@ -161,35 +145,127 @@ static void test_number__must_not_fit_results_that_differ(void **state) {
   free(published);
 }
 
-/* A slope of 0.62 +- 0.01 is within a bound of 0.59, and not of 0.585. */
-static void test_exponent__is_an_upper_bound(void **state) {
-  (void)state;
-  check(HEAD "exponents: [{label: A, exponent: 0.75, says: x}]", "tight", FARO_VERDICT_HOLDS);
-  check(HEAD "exponents: [{label: A, exponent: 0.595, says: x}]", "tight", FARO_VERDICT_HOLDS);
-  check(HEAD "exponents: [{label: A, exponent: 0.585, says: x}]", "tight", FARO_VERDICT_UNEXPLAINED);
-  check(HEAD "exponents: [{label: A, exponent: 0.585, says: x}]\nreasons: [{from: 1, to: 1.1, text: y}]",
-        "tight", FARO_VERDICT_EXPLAINED);
-  check(HEAD "exponents: [{label: B, exponent: 0.5, says: x}]", "tight", FARO_VERDICT_ABSENT);
+/* Verdicts under tight and paper. */
+static void check_both(const char *text, faro_verdict tight, faro_verdict paper) {
+  check(text, "tight", tight);
+  check(text, "paper", paper);
 }
 
-/* A against B: 2.5 at epsilon 1, 1.25 at epsilon 2. */
-static void test_sentence__is_judged_where_it_is_furthest_off(void **state) {
+/* A slope of 0.62, between 0.6 and 0.64. */
+static void test_exponent__holds_only_if_the_whole_interval_is_within_the_bound(void **state) {
   (void)state;
-  check(HEAD "sentences: [{says: x, less: A, than: B, times: 2.6}]", "tight", FARO_VERDICT_HOLDS);
-  check(HEAD "sentences: [{says: x, less: A, than: B}]", "tight", FARO_VERDICT_UNEXPLAINED);
-  check(HEAD "sentences: [{says: x, less: B, than: A}]", "tight", FARO_VERDICT_HOLDS);
-  check(HEAD "sentences: [{says: x, less: A, than: B, times: 1.3, at: epsilon=2}]", "tight",
-        FARO_VERDICT_HOLDS);
+  check(HEAD "exponents: [{label: A, exponent: 0.75, says: x}]", "tight", FARO_VERDICT_HOLDS);
+  check(HEAD "exponents: [{label: A, exponent: 0.64, says: x}]", "tight", FARO_VERDICT_HOLDS);
+  check(HEAD "exponents: [{label: A, exponent: 0.639, says: x}]", "tight", FARO_VERDICT_NOT_SHOWN);
+  check(HEAD "exponents: [{label: A, exponent: 0.6, says: x}]", "tight", FARO_VERDICT_NOT_SHOWN);
+  check(HEAD "exponents: [{label: A, exponent: 0.599, says: x}]", "tight", FARO_VERDICT_UNEXPLAINED);
+  check(HEAD "exponents: [{label: A, exponent: 0.585, says: x}]\nreasons: [{from: 1, to: 1.1, text: y}]",
+        "tight", FARO_VERDICT_FAILS);
+}
+
+static void test_exponent__that_no_run_has_is_counted_and_needs_a_reason(void **state) {
+  (void)state;
+  check_both(HEAD "exponents: [{label: A, exponent: 0.75, says: x}]", FARO_VERDICT_HOLDS,
+             FARO_VERDICT_NO_SLOPE);
+  check_both(HEAD "exponents: [{label: B, exponent: 0.5, says: x}]", FARO_VERDICT_UNEXPLAINED,
+             FARO_VERDICT_UNEXPLAINED);
+  check_both(HEAD "exponents: [{label: C, exponent: 0.5, says: x}]", FARO_VERDICT_UNEXPLAINED,
+             FARO_VERDICT_UNEXPLAINED);
+  check_both(HEAD "exponents: [{label: B, exponent: 0.5, says: x}]\nreasons: [{label: B, text: bent}]",
+             FARO_VERDICT_NO_SLOPE, FARO_VERDICT_ABSENT);
+  /* a reason with a range is for a slope that is there, and one without for one that is not */
+  check_both(HEAD "exponents: [{label: B, exponent: 0.5, says: x}]\nreasons: [{from: 1e-6, to: 9, text: y}]",
+             FARO_VERDICT_UNEXPLAINED, FARO_VERDICT_UNEXPLAINED);
+  check(HEAD "exponents: [{label: A, exponent: 0.5, says: x}]\nreasons: [{text: y}]", "tight",
+        FARO_VERDICT_UNEXPLAINED);
+}
+
+/* A against B: 2.5 at epsilon 1, where the interval is 2.33 to 2.69, and 1.25 at epsilon 2, where
+ * it is 1.10 to 1.41. */
+static void test_sentence__holds_only_if_the_whole_interval_is_within_the_bound(void **state) {
+  (void)state;
+  const faro_interval ratio = faro_interval_ratio(a_at_2, b_each, 4);
+  static const struct {
+    double of_low, of_high;
+    faro_verdict verdict;
+  } bounds[] = {
+      {1 - 1e-6, 0, FARO_VERDICT_UNEXPLAINED},
+      {1 + 1e-6, 0, FARO_VERDICT_NOT_SHOWN},
+      {0, 1 - 1e-6, FARO_VERDICT_NOT_SHOWN},
+      {0, 1 + 1e-6, FARO_VERDICT_HOLDS},
+  };
+  assert_true(ratio.low > 1.05 && ratio.low < 1.15 && ratio.high > 1.35 && ratio.high < 1.45);
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    char text[256];
+    snprintf(text, sizeof text, HEAD "sentences: [{says: x, less: A, than: B, at: epsilon=2, times: %.12g}]",
+             bounds[i].of_low * ratio.low + bounds[i].of_high * ratio.high);
+    check(text, "tight", bounds[i].verdict);
+  }
+  const faro_comparison fails = judge(
+      HEAD
+      "sentences: [{says: x, less: A, than: B, at: epsilon=2}]\nreasons: [{from: 1.2, to: 1.3, text: y}]",
+      "tight");
+  assert_int_equal(fails.verdict, FARO_VERDICT_FAILS);
+  assert_close(fails.range.low, ratio.low, 1e-12);
+  assert_close(fails.range.high, ratio.high, 1e-12);
+  /* the same on every instance: no doubt, and "at most" includes it */
+  check(HEAD "sentences: [{says: x, less: B, than: half, at: epsilon=2}]", "tight", FARO_VERDICT_HOLDS);
+  check(HEAD "sentences: [{says: x, less: B, than: half, at: epsilon=2, times: 0.999}]", "tight",
+        FARO_VERDICT_UNEXPLAINED);
   check(HEAD "sentences: [{says: x, less: A, than: B, times: 1.3, at: epsilon=2}]", "paper",
         FARO_VERDICT_ABSENT);
+  check(HEAD "sentences: [{says: x, less: A, than: C}]", "tight", FARO_VERDICT_UNEXPLAINED);
+}
+
+static void test_sentence__is_judged_where_it_is_furthest_off(void **state) {
+  (void)state;
+  check(HEAD "sentences: [{says: x, less: A, than: B, times: 2.8}]", "tight", FARO_VERDICT_HOLDS);
+  check(HEAD "sentences: [{says: x, less: A, than: B, times: 2.6}]", "tight", FARO_VERDICT_NOT_SHOWN);
+  check(HEAD "sentences: [{says: x, less: B, than: A}]", "tight", FARO_VERDICT_HOLDS);
   const faro_comparison worst =
       judge(HEAD "sentences: [{says: x, less: A, than: B}]\nreasons: [{from: 1, to: 1.3, text: y}]", "tight");
   assert_int_equal(worst.verdict, FARO_VERDICT_UNEXPLAINED);
   assert_close(worst.ratio, 2.5, 1e-12);
-  check(HEAD "sentences: [{says: x, less: A, than: C}]", "tight", FARO_VERDICT_UNEXPLAINED);
+  assert_int_equal(worst.points, 2);
+  assert_int_equal(worst.vacuous, 0);
   /* explained at epsilon 1 (2.5), but not at epsilon 2 (1.25) */
   check(HEAD "sentences: [{says: x, less: A, than: B}]\nreasons: [{from: 2, to: 3, text: y}]", "tight",
         FARO_VERDICT_UNEXPLAINED);
+}
+
+static void test_sentence__is_vacuous_where_neither_side_learnt(void **state) {
+  (void)state;
+  check(HEAD "sentences: [{says: x, less: half, than: nil, at: epsilon=1}]", "tight", FARO_VERDICT_VACUOUS);
+  /* whatever the ratio: 2.5 against a bound of 1 */
+  check(HEAD "sentences: [{says: x, less: nil, than: half, at: epsilon=1}]", "tight", FARO_VERDICT_VACUOUS);
+  check(HEAD "sentences: [{says: x, less: nil, than: B, at: epsilon=1}]", "tight", FARO_VERDICT_UNEXPLAINED);
+  check(HEAD "sentences: [{says: x, less: B, than: nil, at: epsilon=1}]", "tight", FARO_VERDICT_HOLDS);
+  /* judged at the other point */
+  const faro_comparison partly = judge(HEAD "sentences: [{says: x, less: half, than: nil}]", "tight");
+  assert_int_equal(partly.verdict, FARO_VERDICT_HOLDS);
+  assert_string_equal(partly.seen->at, "epsilon=2");
+  assert_int_equal(partly.points, 2);
+  assert_int_equal(partly.vacuous, 1);
+}
+
+/* One instance has no interval, and neither have runs that did not keep theirs. */
+static void test_sentence__is_not_shown_without_an_interval(void **state) {
+  (void)state;
+  static const faro_seen alone[] = {
+      {.label = "A", .calibration = "tight", .at = "", .mean = 1, .each = b_each, .instances = 1},
+      {.label = "B", .calibration = "tight", .at = "", .mean = 1000, .each = a_at_1, .instances = 1},
+      {.label = "A", .calibration = "paper", .at = "", .mean = 1},
+      {.label = "B", .calibration = "paper", .at = "", .mean = 1000},
+  };
+  const faro_sight few = {.count = 4, .seen = (faro_seen *)alone};
+  faro_published *published = parse(HEAD "sentences: [{says: x, less: A, than: B}]");
+  faro_comparisons all = {0};
+  assert_ok(faro_compare(&all, published, &few, "some", error));
+  assert_int_equal(all.count, 2);
+  assert_int_equal(all.one[0].verdict, FARO_VERDICT_NOT_SHOWN);
+  assert_int_equal(all.one[1].verdict, FARO_VERDICT_NOT_SHOWN);
+  faro_comparisons_clear(&all);
+  free(published);
 }
 
 static void refuse(const char *text, const char *message) {
@@ -209,7 +285,8 @@ static void test_files__wrong_ones_are_refused_by_name(void **state) {
   refuse(HEAD "values: [{label: A, mean: 1}]\n", "instances is required");
   refuse(HEAD "reasons: [{from: 2, to: 1, text: x}]\n", "from must not be above to (got 2 and 1)");
   refuse(HEAD "reasons: [{from: 1, to: 2, text: x, calibration: loose}]\n", "any, tight, paper, figure");
-  refuse(HEAD "reasons: [{text: x}]\n", "from");
+  refuse(HEAD "reasons: [{from: 2, text: x}]\n", "from and to must be given together");
+  refuse(HEAD "reasons: [{from: 1, to: 2}]\n", "text");
 }
 
 static void test_memory__may_run_out_anywhere(void **state) {
@@ -343,8 +420,12 @@ int main(void) {
       cmocka_unit_test(test_number__needs_a_reason_that_applies),
       cmocka_unit_test(test_number__without_a_result_is_a_mistake_unless_another_calibration_has_it),
       cmocka_unit_test(test_number__must_not_fit_results_that_differ),
-      cmocka_unit_test(test_exponent__is_an_upper_bound),
+      cmocka_unit_test(test_exponent__holds_only_if_the_whole_interval_is_within_the_bound),
+      cmocka_unit_test(test_exponent__that_no_run_has_is_counted_and_needs_a_reason),
+      cmocka_unit_test(test_sentence__holds_only_if_the_whole_interval_is_within_the_bound),
       cmocka_unit_test(test_sentence__is_judged_where_it_is_furthest_off),
+      cmocka_unit_test(test_sentence__is_vacuous_where_neither_side_learnt),
+      cmocka_unit_test(test_sentence__is_not_shown_without_an_interval),
       cmocka_unit_test(test_files__wrong_ones_are_refused_by_name),
       cmocka_unit_test(test_memory__may_run_out_anywhere),
       cmocka_unit_test(test_book__brings_papers_together_and_lists_what_is_unexplained),
