@@ -145,6 +145,13 @@ static bool read_outcome(const json_t *result, const char *name, int always, dou
   return *value >= 0 && isfinite(*value);
 }
 
+/* Older runs say it in their settings alone. */
+static bool is_rewards(const json_t *claim, const json_t *settings) {
+  const char *protects = text(claim, "protects");
+  if (!protects && isfinite(real(json_object_get(claim, "epsilon")))) protects = text(settings, "protect");
+  return protects && strcmp(protects, faro_protects_name(FARO_PROTECTS_REWARDS)) == 0;
+}
+
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
   const json_t *local = json_object_get(claim, "local");
@@ -168,6 +175,8 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .messages = real(json_object_get(result, "messages_per_user")),
                          .contributions = real_or(claim, "contributions", 1),
                          .actions = text(claim, "actions"), /* missing in older runs */
+                         .rewards_only = is_rewards(claim, settings),
+                         .assumes = text(claim, "assumes"),
                          .local_epsilon = real(json_object_get(local, "epsilon")),
                          .local_delta = real(json_object_get(local, "delta"))};
 #define OUTCOME(member, how, where, name, ...)                                                               \
@@ -302,10 +311,22 @@ void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
   if (strcmp(row->level, "user") == 0)
     faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
   if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
-  const int assumed = faro_claim_assumed(row->by);
-  if (assumed > 0) faro_text_add(out, ", %.*s", assumed, row->by);
+  if (row->rewards_only) faro_text_add(out, ", rewards only");
+  if (row->assumes) faro_text_add(out, ", assumes that %s", row->assumes);
   if (isfinite(row->local_epsilon))
     faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));
+}
+
+void faro_view_add_by(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out) {
+  if (row->assumes) {
+    add(out, "assumes that ");
+    add(out, row->assumes);
+    add(out, "; ");
+  }
+  add(out, row->by);
+  if (!row->rewards_only) return;
+  add(out, "; ");
+  add(out, faro_protects_text(FARO_PROTECTS_REWARDS));
 }
 
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out) {
