@@ -25,8 +25,8 @@ class Claim:
     standing: str
     by: str
     adversary_sees: str
-    protects: str = "all"
-    assumes: Optional[str] = None
+    protects: str
+    assumes: Optional[str]
     local_epsilon: float = field(default=0.0, repr=False)
     local_delta: float = field(default=0.0, repr=False)
     simulation: bool = False

@@ -55,10 +55,7 @@ static void add_claim(const faro_view_row *row, faro_text *out) {
   add_escaped(out, row->standing);
   faro_text_add(out, "%s", unproven ? "}" : "");
   if (strcmp(row->level, "user") == 0 && isfinite(row->epsilon)) faro_text_add(out, ", user level");
-  if (row->rewards_only) faro_text_add(out, ", rewards only");
-  if (!row->assumes) return;
-  faro_text_add(out, ", assumes that ");
-  add_escaped(out, row->assumes);
+  faro_view_add_limits(row, add_escaped, out);
 }
 
 static double regret_of(const faro_view_row *row) { return row->regret.mean; }
