@@ -136,8 +136,8 @@ FARO_API const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAI
  * has the release's own claim (post-processing), so that needs no function. A claim for c rounds of
  * a user holds for fewer rounds too, and at event level for one. So two claims together are at user
  * level if both are, for the smaller number of rounds. */
-/* On disjoint users: the weaker of the two, which protects what both protect and assumes what either
- * assumes. `by` has the texts of both, whole; if there is no room it says that there are more. */
+/* On disjoint users: the weaker of the two, which protects what both protect, and assumes what
+ * either assumes. `by` has both texts, whole; if there is no room it says that there are more. */
 FARO_API faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b);
 /* Checks that a claim promises at least as much as `least`. A refusal names both sides: "epsilon of
  * <whose> is 2, and <asks> at most 1". */
