@@ -156,8 +156,7 @@ typedef struct faro_env_facts {
   bool adversarial; /* contexts change so that old information is least useful */
   size_t blocks;    /* features stand in this many blocks of one length, one used at a time; 0: 1 */
   bool logged;      /* only the logged action of a round has a reward: ask faro_env_takes */
-  /* What a claim about these people assumes, for faro_claim_assume; NULL: nothing. */
-  const char *assumes;
+  unsigned assumes; /* what a claim about these people assumes: bits of faro_assumes */
 } faro_env_facts;
 
 typedef struct faro_env faro_env;

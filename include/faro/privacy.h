@@ -65,8 +65,41 @@ typedef enum faro_actions {
 FARO_API const char *faro_actions_name(faro_actions actions); /* "hidden", "others" or "all" */
 FARO_API bool faro_actions_find(const char *name, faro_actions *actions);
 
+/* What is protected: all that a user gives, or nothing but its rewards; then features and actions
+ * are published as they are. The name, and what is said of it where a claim is printed. */
+#define FARO_PROTECTS_LIST(X)                                                                                \
+  X(ALL, "all", "all that a user gives")                                                                     \
+  X(REWARDS, "rewards", "rewards only: arms are public")
+
+typedef enum faro_protects {
+#define X(name, text, said) FARO_PROTECTS_##name,
+  FARO_PROTECTS_LIST(X)
+#undef X
+} faro_protects;
+
+FARO_API const char *faro_protects_name(faro_protects protects);
+FARO_API bool faro_protects_find(const char *name, faro_protects *protects);
+FARO_API const char *faro_protects_text(faro_protects protects);
+
+/* What a claim may assume of the data: a bit for each, and the sentence after "assumes that". */
+#define FARO_ASSUMES_LIST(X)                                                                                 \
+  X(RANGES, 1, "the columns' ranges are public")                                                             \
+  X(REPLAY, 2, "it is public which rows a replay uses")
+
+typedef enum faro_assumes {
+  FARO_ASSUMES_NOTHING = 0,
+#define X(name, bit, text) FARO_ASSUMES_##name = (bit),
+  FARO_ASSUMES_LIST(X)
+#undef X
+} faro_assumes;
+
+/* The sentences of all bits, joined by "and that"; NULL: nothing is assumed. */
+enum { FARO_ASSUMES_SIZE = 160 };
+FARO_API const char *faro_assumes_text(unsigned assumes, char out[FARO_ASSUMES_SIZE]);
+
 /* Without privacy epsilon and delta are NaN. If a claim is not proven, `by` says what is
  * missing. */
+enum { FARO_BY_SIZE = 1000 };
 typedef struct faro_claim {
   double epsilon, delta;
   faro_trust trust;
@@ -74,14 +107,17 @@ typedef struct faro_claim {
   uint64_t contributions; /* user level: the most rounds of one user; event level: 1 */
   bool proven;
   faro_actions actions;
+  faro_protects protects;
+  unsigned assumes; /* of the data: bits of faro_assumes */
   /* Shufflers only: what a user's own messages give, all rounds that the claim covers, even if
    * shufflers and server work together. Always proven; 0 if nothing is known. */
   double local_epsilon, local_delta;
-  char by[200];
+  char by[FARO_BY_SIZE];
 } faro_claim;
 
 FARO_API faro_claim faro_claim_none(void);
-/* Makes a claim at event level. `by` is formatted as by printf. */
+/* Makes a claim at event level that protects all and assumes nothing. `by` is formatted as by
+ * printf; a claim whose `by` has no room is not proven, and says so. */
 FARO_API faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven,
                                     const char *by, ...) FARO_PRINTF(5, 6);
 /* "proven", "not proven" or "no privacy". */
@@ -90,24 +126,18 @@ FARO_API const char *faro_claim_standing(const faro_claim *claim);
 FARO_API const char *faro_claim_trust(const faro_claim *claim);
 enum { FARO_VIEW_SIZE = 160 };
 FARO_API const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]);
-/* Puts "assumes that <assumption>; " in front of `by`. NULL, or a claim without privacy: no
- * change. */
-FARO_API void faro_claim_assume(faro_claim *claim, const char *assumption);
-/* Length of what a `by` assumes: its beginning, up to a semicolon. 0: nothing is assumed. */
-FARO_API int faro_claim_assumed(const char *by);
 /* In one line, with numbers rounded up: "(1, 1e-6), proven, trust shuffle, event level", and then
- * what the claim assumes and what it leaves out. */
+ * what the claim leaves out and what it assumes. */
 enum { FARO_CLAIM_SIZE = 400 };
 FARO_API const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAIM_SIZE]);
-/* What `by` says of a claim that leaves features out. */
-#define FARO_REWARDS_ONLY "rewards only: arms are public"
 
 /* Claims compose, so that applications can combine faro's releases with each other or with their
  * own mechanisms. The result is proven if all its parts are. Anything computed from a release alone
  * has the release's own claim (post-processing), so that needs no function. A claim for c rounds of
  * a user holds for fewer rounds too, and at event level for one. So two claims together are at user
  * level if both are, for the smaller number of rounds. */
-/* On disjoint users: the weaker of the two. */
+/* On disjoint users: the weaker of the two, which protects what both protect, and assumes what
+ * either assumes. `by` has both texts, whole; if there is no room it says that there are more. */
 FARO_API faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b);
 /* Checks that a claim promises at least as much as `least`. A refusal names both sides: "epsilon of
  * <whose> is 2, and <asks> at most 1". */

@@ -9,6 +9,8 @@ from . import _faro
 class Claim:
     """A privacy claim: (epsilon, delta), who is trusted, what is protected together, and the proof.
 
+    `protects` is "all", or "rewards" if features and actions are published as they are. `assumes` is what is
+    assumed of the data, or None.
     Without privacy epsilon and delta are None. A claim that is not proven says so in `standing` and in every
     print. `simulation` is true if the noise comes from a seed: then the claim is that of the mechanism, and
     nobody's data is protected by this run of it.
@@ -23,6 +25,8 @@ class Claim:
     standing: str
     by: str
     adversary_sees: str
+    protects: str
+    assumes: Optional[str]
     local_epsilon: float = field(default=0.0, repr=False)
     local_delta: float = field(default=0.0, repr=False)
     simulation: bool = False
@@ -32,4 +36,4 @@ class Claim:
         if self.epsilon is None:
             return "no privacy" + simulation
         return _faro.claim_line(self.epsilon, self.delta, self.trust, self.level, self.contributions, self.proven,
-                                self.by) + simulation
+                                self.protects, self.assumes) + simulation

@@ -376,9 +376,8 @@ static PyObject *learn_many(PyObject *self, PyObject *const *given, Py_ssize_t c
 
 static PyObject *claim(PyObject *self, void *unused) {
   (void)unused;
-  faro_claim told = *faro_agent_claim(((agent_object *)self)->agent);
-  faro_claim_assume(&told, ((agent_object *)self)->assumes);
-  return claim_dict(&told);
+  const agent_object *a = (const agent_object *)self;
+  return claim_dict(faro_agent_claim(a->agent), a->assumes);
 }
 
 static PyObject *policy(PyObject *self, void *unused) {

@@ -31,8 +31,10 @@ static PyObject *number_or_none(double value) {
   return PyFloat_FromDouble(value);
 }
 
-PyObject *claim_dict(const faro_claim *claim) {
+PyObject *claim_dict(const faro_claim *claim, const char *assumes) {
   char seen[FARO_VIEW_SIZE];
+  char assumed[FARO_ASSUMES_SIZE];
+  const char *said = assumes ? assumes : faro_assumes_text(claim->assumes, assumed);
   PyObject *dict = PyDict_New();
   bool ok = dict != NULL;
   dict_take(dict, "epsilon", number_or_none(claim->epsilon), &ok);
@@ -43,6 +45,8 @@ PyObject *claim_dict(const faro_claim *claim) {
   dict_take(dict, "proven", PyBool_FromLong(claim->proven), &ok);
   dict_take(dict, "standing", PyUnicode_FromString(faro_claim_standing(claim)), &ok);
   dict_take(dict, "by", PyUnicode_FromString(claim->by), &ok);
+  dict_take(dict, "protects", PyUnicode_FromString(faro_protects_name(claim->protects)), &ok);
+  dict_take(dict, "assumes", Py_BuildValue("z", claim->trust == FARO_TRUST_NONE ? NULL : said), &ok);
   dict_take(dict, "adversary_sees", PyUnicode_FromString(faro_claim_view(claim, seen)), &ok);
   dict_take(dict, "local_epsilon", PyFloat_FromDouble(claim->local_epsilon), &ok);
   dict_take(dict, "local_delta", PyFloat_FromDouble(claim->local_delta), &ok);
@@ -63,22 +67,25 @@ static bool read_trust(faro_claim *claim, const char *trust) {
 PyObject *claim_line(PyObject *module, PyObject *given) {
   const char *trust = NULL;
   const char *level = NULL;
-  const char *by = NULL;
+  const char *protects = NULL;
+  const char *assumes = NULL;
   unsigned long long contributions = 1;
   int proven = 0;
   char line[FARO_CLAIM_SIZE];
   faro_claim claim = {0};
   (void)module;
-  if (!PyArg_ParseTuple(given, "ddssKps", &claim.epsilon, &claim.delta, &trust, &level, &contributions,
-                        &proven, &by))
+  if (!PyArg_ParseTuple(given, "ddssKpsz", &claim.epsilon, &claim.delta, &trust, &level, &contributions,
+                        &proven, &protects, &assumes))
     return NULL;
   if (!read_trust(&claim, trust)) return errors_invalid("trust must be a trust model (got %.40s)", trust);
   if (!faro_level_find(level, &claim.level))
     return errors_invalid("level must be one of event, user (got %.40s)", level);
+  if (!faro_protects_find(protects, &claim.protects))
+    return errors_invalid("protects must be one of all, rewards (got %.40s)", protects);
   claim.contributions = contributions;
   claim.proven = proven;
-  snprintf(claim.by, sizeof claim.by, "%s", by);
-  return PyUnicode_FromString(faro_claim_text(&claim, line));
+  faro_claim_text(&claim, line);
+  return assumes ? PyUnicode_FromFormat("%s, assumes that %s", line, assumes) : PyUnicode_FromString(line);
 }
 
 /* ---- lists */
@@ -130,7 +137,8 @@ static PyMethodDef functions[] = {
     {"learners", learners, METH_NOARGS, "learners()\n--\n\nThe learners, as dictionaries."},
     {"releases", releases, METH_NOARGS, "releases()\n--\n\nThe releases, as dictionaries."},
     {"claim_line", claim_line, METH_VARARGS,
-     "claim_line(epsilon, delta, trust, level, contributions, proven, by)\n--\n\nA claim in one line."},
+     "claim_line(epsilon, delta, trust, level, contributions, proven, protects, assumes)\n--\n\nA claim in "
+     "one line."},
     {"environments", environments, METH_NOARGS, "environments()\n--\n\nThe environments, as dictionaries."},
     {0}};
 

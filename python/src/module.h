@@ -105,8 +105,8 @@ bool report_add(PyObject *module);
 
 /* A report that the new object destroys, also if there is no memory for the object. */
 PyObject *report_new(faro_report *report);
-/* A claim as a dictionary. */
-PyObject *claim_dict(const faro_claim *claim);
+/* A claim as a dictionary; `assumes` is what its caller assumes of the data, or NULL. */
+PyObject *claim_dict(const faro_claim *claim, const char *assumes);
 /* The same as one line, from the members of such a dictionary. */
 PyObject *claim_line(PyObject *module, PyObject *given);
 /* A string of the library, which is freed; NULL is out of memory. */

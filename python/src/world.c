@@ -255,11 +255,12 @@ static PyObject *facts(PyObject *self, void *unused) {
   (void)unused;
   const world_object *w = (world_object *)self;
   const faro_env_facts f = faro_env_describe(w->kind, &w->params);
+  char assumed[FARO_ASSUMES_SIZE];
   return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:N,s:s,s:d,s:n,s:N,s:z}", "norm", f.norm, "low", f.low, "high",
                        f.high, "bound", f.bound, "spread", f.spread, "adversarial",
                        PyBool_FromLong(f.adversarial), "link", faro_link_name(w->kind->link), "mean_at_zero",
                        faro_link_mean(w->kind->link, 0), "blocks", (Py_ssize_t)f.blocks, "logged",
-                       PyBool_FromLong(f.logged), "assumes", f.assumes);
+                       PyBool_FromLong(f.logged), "assumes", faro_assumes_text(f.assumes, assumed));
 }
 
 static PyObject *check_once(PyObject *self, PyObject *unused) {

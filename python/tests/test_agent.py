@@ -290,9 +290,23 @@ class Arguments(unittest.TestCase):
         agent = make(release="central", epsilon=1.2345642, delta=1.2345642e-6)
         self.assertTrue(str(agent.claim).startswith("(1.23457, 1.23457e-6), proven"), agent.claim)
         self.assertIn("1.23457", repr(agent))
-        self.assertIn(", rewards only: arms are public", str(make(release="central", public_arms=True).claim))
-        claim = dataclasses.replace(agent.claim, by="assumes that ranges are public; a proof", trust="central")
+        claim = dataclasses.replace(agent.claim, assumes="ranges are public", trust="central")
         self.assertIn("trust central, event level, assumes that ranges are public [simulation]", str(claim))
+
+    def test_a_claim_says_what_it_leaves_out_and_assumes(self):
+        claim = make(release="central", public_arms=True).claim
+        self.assertEqual((claim.protects, claim.assumes), ("rewards", None))
+        self.assertIn(", rewards only: arms are public", str(claim))
+        self.assertIn("protects='rewards'", repr(claim))
+        self.assertEqual((make().claim.protects, make().claim.assumes), ("all", None))
+        said = "it is long, " * 300 + "and whole"
+        agent = make(release="central", assumes=said)
+        self.assertEqual(agent.claim.assumes, said)
+        self.assertIn("assumes that %s [simulation]" % said, str(agent.claim))
+        self.assertIn("assumes that %s" % said, repr(agent))
+        self.assertIn(repr(said), repr(agent.claim))
+        with self.assertRaisesRegex(faro.InvalidError, "protects must be one of all, rewards"):
+            str(dataclasses.replace(claim, protects="arms"))
 
     def test_what_a_claim_rests_on(self):
         self.assertGreater(make().gaussian(1)[0], 0)

@@ -193,7 +193,8 @@ class Files(unittest.TestCase):
             agent = faro.World("rows", **own).agent(**algorithm)
             ran = faro.run({"environment": {"name": "rows", **own}, "instances": 1, "algorithms": [algorithm]}).claims[0]
             self.assertEqual((agent.claim.by, str(agent.claim)), (ran.by, str(ran)))
-            self.assertTrue(agent.claim.by.startswith(said + ";"))
+            self.assertEqual("assumes that " + agent.claim.assumes, said)
+            self.assertEqual(agent.claim, ran)
             self.assertIn(", " + said, str(agent.claim))
             self.assertEqual(pickle.loads(pickle.dumps(agent)).claim, agent.claim)
             none = faro.World("rows", **own).agent(learner="posterior", release="none")

@@ -17,6 +17,7 @@
 
 #include "base/abort.h"
 #include "base/arena.h"
+#include "privacy/claim.h"
 
 struct faro_rounds {
   faro_arena arena;
@@ -126,10 +127,7 @@ static void join(faro_rounds *r, const faro_claim *claim, uint64_t people) {
     return;
   }
   r->claim = *claim;
-  const size_t used = strlen(r->claim.by);
-  if (r->release_kind->trust != FARO_TRUST_NONE)
-    snprintf(r->claim.by + used, sizeof r->claim.by - used, " (a round of %llu people)",
-             (unsigned long long)people);
+  faro_claim_say(&r->claim, " (a round of %llu people)", (unsigned long long)people);
 }
 
 /* Tries all terms, so that whatever is refused is refused before anybody comes. Leaves a learner

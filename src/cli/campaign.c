@@ -111,8 +111,10 @@ static void print_row(const json_t *one) {
 }
 
 static void print_one(const json_t *one) {
-  char text[FARO_SHOWN], trust[FARO_SHOWN], level[FARO_SHOWN], by[FARO_SHOWN], pair[FARO_PAIR_SIZE];
+  char text[FARO_SHOWN], trust[FARO_SHOWN], level[FARO_SHOWN], pair[FARO_PAIR_SIZE];
+  char by[FARO_BY_SIZE];
   const json_t *claim = json_object_get(one, "claim");
+  const char *proof = json_string_value(json_object_get(claim, "by"));
   double epsilon = 0, delta = 0;
   json_int_t reports = 0, applied = 0, allowed = 0;
   printf("campaign:  %s\n", text_of(one, json_object_get(one, "id") ? "id" : "name", text));
@@ -125,7 +127,8 @@ static void print_one(const json_t *one) {
   printf("address:   %s\n", text_of(one, "url", text));
   printf("release:   %s\n", text_of(one, "release", text));
   printf("claim:     %s, trust %s, level %s: %s\n", faro_pair_above(epsilon, delta, pair),
-         text_of(claim, "trust", trust), text_of(claim, "level", level), text_of(claim, "by", by));
+         text_of(claim, "trust", trust), text_of(claim, "level", level),
+         faro_printable(proof ? proof : "", by, sizeof by));
   json_int_t before = 0;
   if (json_unpack((json_t *)one, "{s{sI sF sF}}", "before", "campaigns", &before, "epsilon", &epsilon,
                   "delta", &delta) == 0 &&

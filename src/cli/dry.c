@@ -22,12 +22,15 @@ static size_t threads_of(size_t jobs, size_t instances) {
 
 static void claim_text(const faro_claim *claim, char *out, size_t size) {
   char pair[FARO_PAIR_SIZE];
+  char assumed[FARO_ASSUMES_SIZE] = "";
+  const bool assumes = faro_assumes_text(claim->assumes, assumed) != NULL;
   if (isnan(claim->epsilon)) snprintf(out, size, "nothing is claimed");
   else
-    snprintf(out, size, "%s %s, trust: %s%s%s%.*s", faro_pair_above(claim->epsilon, claim->delta, pair),
+    snprintf(out, size, "%s %s, trust: %s%s%s%s%s", faro_pair_above(claim->epsilon, claim->delta, pair),
              faro_claim_standing(claim), faro_claim_trust(claim),
              claim->level == FARO_LEVEL_USER ? ", user level" : "",
-             faro_claim_assumed(claim->by) > 0 ? ", " : "", faro_claim_assumed(claim->by), claim->by);
+             claim->protects == FARO_PROTECTS_REWARDS ? ", rewards only" : "",
+             assumes ? ", assumes that " : "", assumed);
 }
 
 /* "epsilon 0.5, horizon 1000": where in the sweeps a cell is; empty without sweeps. */
@@ -52,7 +55,7 @@ static void print_claims(const faro_experiment *e) {
   for (size_t c = 0; c < e->count; c++) {
     const faro_cell *cell = &e->cell[c];
     char point[200];
-    char claim[200];
+    char claim[400];
     char batch[32];
     if (e->sweeps > 0 && c % e->algorithms == 0)
       printf("%s%s:\n", c ? "\n" : "", point_text(e, cell, point, sizeof point));

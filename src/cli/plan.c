@@ -309,11 +309,14 @@ static json_t *way_json(const request *r, const faro_way *w) {
       (json_int_t)w->largest, "automatic", (int)w->automatic, "surrogate", (int)w->surrogate, "updates",
       (json_int_t)w->updates, "regret", "mean", w->regret.mean, "low", w->regret.low, "high", w->regret.high,
       "learnt", w->learnt, "bits", w->bits, "noise", w->noise, "error", w->error, "chosen", (int)w->chosen);
+  char assumed[FARO_ASSUMES_SIZE];
   if (!made) return NULL;
   if (w->needed > 0) json_object_set_new(made, "users_needed", json_integer((json_int_t)w->needed));
   json_object_set_new(made, "claim",
-                      json_pack("{s:f, s:f, s:b, s:s}", "epsilon", w->claim.epsilon, "delta", w->claim.delta,
-                                "proven", (int)w->claim.proven, "by", w->claim.by));
+                      json_pack("{s:f, s:f, s:b, s:s, s:s, s:s?}", "epsilon", w->claim.epsilon, "delta",
+                                w->claim.delta, "proven", (int)w->claim.proven, "by", w->claim.by, "protects",
+                                faro_protects_name(w->claim.protects), "assumes",
+                                faro_assumes_text(w->claim.assumes, assumed)));
   json_object_set_new(made, "experiment", json_string(w->experiment));
   return made;
 }

@@ -18,6 +18,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <faro/privacy.h>
+
 #include "base/text.h"
 #include "data/features.h"
 #include "data/offers.h"
@@ -195,12 +197,10 @@ static faro_status check(const faro_env_rules *rules, const faro_env_params *p, 
 }
 
 /* One row decides whether a replay uses it, and so to which batches all later rows go. */
-static const char *assumption(const faro_env_params *p) {
-  static const char *const text[] = {NULL, "the columns' ranges are public",
-                                     "it is public which rows a replay uses",
-                                     "it is public which rows a replay uses, and the columns' ranges"};
+static unsigned assumptions(const faro_env_params *p) {
   const bool ranges = own_of(p) && own_of(p)->scaling == FARO_SCALING_PUBLIC;
-  return p->table ? text[(ranges ? 1 : 0) + (is_logged(p->table) ? 2 : 0)] : NULL;
+  if (!p->table) return FARO_ASSUMES_NOTHING;
+  return (ranges ? FARO_ASSUMES_RANGES : 0) | (is_logged(p->table) ? FARO_ASSUMES_REPLAY : 0);
 }
 
 static faro_status once(const faro_env_params *p, faro_error *error) {
@@ -226,7 +226,7 @@ static void describe(const faro_env_params *p, faro_env_facts *facts) {
   facts->bound = block ? sqrt((double)p->arms) : 1;
   facts->blocks = block ? p->arms : 1;
   facts->logged = p->table && is_logged(p->table);
-  facts->assumes = assumption(p);
+  facts->assumes = assumptions(p);
 }
 
 /* ---- making it */

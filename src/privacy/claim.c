@@ -1,5 +1,5 @@
 /* claim: the algebra of claims, and the ledger. See privacy.h, and docs/privacy.md, Definitions. */
-#include <faro/privacy.h>
+#include "privacy/claim.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -44,9 +44,64 @@ bool faro_actions_find(const char *name, faro_actions *actions) {
   return false;
 }
 
+FARO_FIND(faro_protects, FARO_PROTECTS_LIST)
+
+const char *faro_protects_name(faro_protects protects) {
+  static const char *const name[] = FARO_NAMES(FARO_PROTECTS_LIST);
+  return name[protects];
+}
+
+const char *faro_protects_text(faro_protects protects) {
+  static const char *const said[] = {
+#define X(id, text, sentence) sentence,
+      FARO_PROTECTS_LIST(X)
+#undef X
+  };
+  return said[protects];
+}
+
+#define AND_THAT " and that "
+
+const char *faro_assumes_text(unsigned assumes, char out[FARO_ASSUMES_SIZE]) {
+#define X(id, bit, text) +sizeof(AND_THAT text)
+  _Static_assert(0 FARO_ASSUMES_LIST(X) <= FARO_ASSUMES_SIZE, "all assumptions together fit");
+#undef X
+  size_t used = 0;
+#define X(id, bit, text)                                                                                     \
+  if (assumes & (bit))                                                                                       \
+    used += (size_t)snprintf(out + used, FARO_ASSUMES_SIZE - used, "%s%s", used ? AND_THAT : "", text);
+  FARO_ASSUMES_LIST(X)
+#undef X
+  return used > 0 ? out : NULL;
+}
+
 faro_claim faro_claim_none(void) {
   return faro_claim_make((double)NAN, (double)NAN, FARO_TRUST_NONE, false,
                          "the server sees everything; nothing is claimed");
+}
+
+#define OTHERS "; for other users: "
+/* Said in place of parts for which a composed claim has no room. */
+#define MORE OTHERS "more than fits here"
+/* A text of this length still has room for it. */
+enum { BY_MOST = FARO_BY_SIZE - sizeof MORE };
+
+/* Half a proof is none. */
+static void put_by(faro_claim *claim, size_t used, const char *format, va_list args) {
+  const int more = vsnprintf(claim->by + used, sizeof claim->by - used, format, args);
+  const size_t length = used + (size_t)more;
+  if (more >= 0 && length <= BY_MOST) return;
+  claim->proven = false;
+  snprintf(claim->by, sizeof claim->by, "its proof was given in %zu bytes, and a claim has room for %d",
+           length, (int)BY_MOST);
+}
+
+void faro_claim_say(faro_claim *claim, const char *format, ...) {
+  va_list args;
+  if (claim->trust == FARO_TRUST_NONE) return;
+  va_start(args, format);
+  put_by(claim, strlen(claim->by), format, args);
+  va_end(args);
 }
 
 faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool proven, const char *by, ...) {
@@ -54,7 +109,7 @@ faro_claim faro_claim_make(double epsilon, double delta, faro_trust trust, bool 
       .epsilon = epsilon, .delta = delta, .trust = trust, .contributions = 1, .proven = proven};
   va_list args;
   va_start(args, by);
-  vsnprintf(claim.by, sizeof claim.by, by, args);
+  put_by(&claim, 0, by, args);
   va_end(args);
   return claim;
 }
@@ -73,8 +128,10 @@ const char *faro_claim_trust(const faro_claim *claim) {
 }
 
 const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]) {
-  const bool none = claim->trust == FARO_TRUST_NONE || claim->actions == FARO_ACTIONS_OTHERS;
-  const char *more = claim->actions == FARO_ACTIONS_ALL
+  const bool rewards = claim->protects == FARO_PROTECTS_REWARDS;
+  const bool none = claim->trust == FARO_TRUST_NONE || (claim->actions == FARO_ACTIONS_OTHERS && !rewards);
+  const char *more = rewards ? ", and what all users were shown and played"
+                     : claim->actions == FARO_ACTIONS_ALL
                          ? ", and the actions of all users"
                          : ", but no other user's action: they must stay hidden";
   snprintf(out, FARO_VIEW_SIZE, "%s%s",
@@ -83,35 +140,22 @@ const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]) {
   return out;
 }
 
-#define ASSUMES "assumes that "
-
-void faro_claim_assume(faro_claim *claim, const char *assumption) {
-  char by[sizeof claim->by];
-  if (!assumption || claim->trust == FARO_TRUST_NONE) return;
-  memcpy(by, claim->by, sizeof by);
-  const int used = snprintf(claim->by, sizeof by, ASSUMES "%.120s; ", assumption);
-  snprintf(claim->by + used, sizeof by - (size_t)used, "%.*s", (int)(sizeof by - (size_t)used - 1), by);
-}
-
-int faro_claim_assumed(const char *by) {
-  const bool some = by && strncmp(by, ASSUMES, sizeof ASSUMES - 1) == 0;
-  return some ? (int)strcspn(by, ";") : 0;
-}
-
 const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAIM_SIZE]) {
   char pair[FARO_PAIR_SIZE];
   char rounds[40] = "";
-  const int assumed = faro_claim_assumed(claim->by);
+  char assumed[FARO_ASSUMES_SIZE] = "";
+  const bool assumes = faro_assumes_text(claim->assumes, assumed) != NULL;
+  const bool all = claim->protects == FARO_PROTECTS_ALL;
   if (claim->trust == FARO_TRUST_NONE) {
     snprintf(out, FARO_CLAIM_SIZE, "no privacy");
     return out;
   }
   if (claim->contributions > 1)
     snprintf(rounds, sizeof rounds, ", %llu rounds", (unsigned long long)claim->contributions);
-  snprintf(out, FARO_CLAIM_SIZE, "%s, %s, trust %s, %s level%s%s%.*s%s",
+  snprintf(out, FARO_CLAIM_SIZE, "%s, %s, trust %s, %s level%s%s%s%s%s",
            faro_pair_above(claim->epsilon, claim->delta, pair), faro_claim_standing(claim),
-           faro_claim_trust(claim), faro_level_name(claim->level), rounds, assumed > 0 ? ", " : "", assumed,
-           claim->by, strstr(claim->by, FARO_REWARDS_ONLY) ? ", " FARO_REWARDS_ONLY : "");
+           faro_claim_trust(claim), faro_level_name(claim->level), rounds, all ? "" : ", ",
+           all ? "" : faro_protects_text(claim->protects), assumes ? ", assumes that " : "", assumed);
   return out;
 }
 
@@ -148,15 +192,29 @@ static void keep_local(const faro_claim *a, const faro_claim *b, faro_claim *bot
   both->local_delta = fmax(local_delta(a), local_delta(b));
 }
 
+/* Each text once. What is missing to a proof is said first. */
+static void keep_texts(const faro_claim *a, const faro_claim *b, faro_claim *both) {
+  const faro_claim *first = a->proven && !b->proven ? b : a;
+  const char *rest = first == a ? b->by : a->by;
+  const size_t used = strlen(first->by);
+  memcpy(both->by, first->by, sizeof both->by);
+  if (strstr(first->by, rest) || strstr(first->by, MORE)) return;
+  if (used + strlen(OTHERS) + strlen(rest) <= BY_MOST) faro_claim_say(both, OTHERS "%s", rest);
+  else memcpy(both->by + (used < BY_MOST ? used : BY_MOST), MORE, sizeof MORE);
+}
+
 faro_claim faro_claim_parallel(const faro_claim *a, const faro_claim *b) {
   const faro_trust trust = weaker(a->trust, b->trust);
   if (trust == FARO_TRUST_NONE) return faro_claim_none();
   faro_claim claim = faro_claim_make(fmax(a->epsilon, b->epsilon), fmax(a->delta, b->delta), trust,
-                                     a->proven && b->proven, "disjoint users of: %.80s; %.80s", a->by, b->by);
+                                     a->proven && b->proven, "%s", "");
   const bool users = a->level == FARO_LEVEL_USER && b->level == FARO_LEVEL_USER;
   claim.level = users ? FARO_LEVEL_USER : FARO_LEVEL_EVENT;
   claim.contributions = fewer(a->contributions, b->contributions);
   claim.actions = a->actions < b->actions ? a->actions : b->actions;
+  claim.protects = a->protects > b->protects ? a->protects : b->protects;
+  claim.assumes = a->assumes | b->assumes;
+  keep_texts(a, b, &claim);
   keep_local(a, b, &claim);
   return claim;
 }
@@ -177,6 +235,13 @@ faro_status faro_claim_meets(const faro_claim *got, const char *whose, const far
   if (got->actions < least->actions)
     return faro_fail(error, FARO_INVALID, "actions that an adversary of %s may see are %s, and %s %s", whose,
                      faro_actions_name(got->actions), asks, faro_actions_name(least->actions));
+  if (got->protects > least->protects)
+    return faro_fail(error, FARO_INVALID, "%s protects %s, and %s %s", whose,
+                     faro_protects_name(got->protects), asks, faro_protects_name(least->protects));
+  char assumed[FARO_ASSUMES_SIZE];
+  if (faro_assumes_text(got->assumes & ~least->assumes, assumed))
+    return faro_fail(error, FARO_INVALID, "%s assumes that %s, and %s a claim without that", whose, assumed,
+                     asks);
   if (least->level == FARO_LEVEL_USER && got->level != FARO_LEVEL_USER)
     return faro_fail(error, FARO_INVALID, "level of %s is event, and %s user", whose, asks);
   if (least->level == FARO_LEVEL_USER && got->contributions < least->contributions)

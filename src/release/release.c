@@ -198,11 +198,6 @@ static void unweigh(faro_release *r) {
 
 static bool has_noise(const faro_release *r) { return r->kind->trust != FARO_TRUST_NONE; }
 
-static void say_rewards_only(faro_claim *claim) {
-  const size_t used = strlen(claim->by);
-  snprintf(claim->by + used, sizeof claim->by - used, "; " FARO_REWARDS_ONLY);
-}
-
 static faro_status build(faro_release *r, faro_error *error) {
   const faro_mechanism *mechanism = r->kind->mechanism;
   if (r->kind->weighs && r->params.calibration == FARO_CALIBRATION_TIGHT)
@@ -215,7 +210,7 @@ static faro_status build(faro_release *r, faro_error *error) {
   if (status == FARO_OK && mechanism->settle) status = mechanism->settle(r, error);
   if (status != FARO_OK) return status;
   unweigh(r);
-  if (r->contribution.form == FARO_FORM_REWARDS && has_noise(r)) say_rewards_only(&r->claim);
+  if (r->contribution.form == FARO_FORM_REWARDS && has_noise(r)) r->claim.protects = FARO_PROTECTS_REWARDS;
   /* A later release of the same users may have larger batches, and messages with less noise. */
   if (r->params.anytime) r->claim.local_epsilon = r->claim.local_delta = 0;
   if (faro_actions_are_secret(r)) r->claim.actions = FARO_ACTIONS_HIDDEN;

@@ -52,6 +52,7 @@ static void add_label(const faro_report *report, const faro_view_row *row, faro_
     faro_text_add(out, " ");
     faro_markup_add(out, row->at[s]);
   }
+  if (row->rewards_only) faro_text_add(out, " (rewards only)");
 }
 
 static void add_price(const faro_report *report, const faro_view_row *row, faro_text *out) {
@@ -110,8 +111,11 @@ static void add_card(const faro_report *report, const faro_view_row *row, size_t
   faro_text_add(out, "</p><p>");
   add_price(report, row, out);
   faro_text_add(out, "</p>");
-  if (isfinite(row->epsilon))
-    faro_text_add(out, "<p class=\"yes\">%s proven</p>", faro_pair_above(row->epsilon, row->delta, pair));
+  if (isfinite(row->epsilon)) {
+    faro_text_add(out, "<p class=\"yes\">%s proven", faro_pair_above(row->epsilon, row->delta, pair));
+    faro_view_add_limits(row, faro_markup_add, out);
+    faro_text_add(out, "</p>");
+  }
   add_ties(report, row, out);
   faro_text_add(out, "</div>\n");
 }
@@ -278,7 +282,7 @@ static void add_summary(const faro_report *report, size_t problems, faro_text *o
     faro_text_add(out, "%s<li>With %s%s use <b>", any ? "" : "<ul>\n", faro_words_trusted(t),
                   2 * wins > problems ? "" : " it depends: mostly");
     faro_markup_add(out, winner->label);
-    faro_text_add(out, "</b>: the best ");
+    faro_text_add(out, "</b>%s: the best ", winner->rewards_only ? " (rewards only)" : "");
     if (wins == problems) faro_text_add(out, "everywhere");
     else faro_text_add(out, "at %zu of %zu points", wins, problems);
     add_prices(report, t, out);

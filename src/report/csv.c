@@ -16,11 +16,15 @@ static char *finish(faro_text *out) {
   return out->data;
 }
 
+static void add_doubled(faro_text *out, const char *value) {
+  for (; *value; value++) faro_text_add(out, *value == '"' ? "\"%c" : "%c", *value);
+}
+
 /* Text in quotes, quotes doubled. */
 static void add_quoted(faro_text *out, const char *value) {
-  faro_text_add(out, "\"");
-  for (; *value; value++) faro_text_add(out, *value == '"' ? "\"%c" : "%c", *value);
-  faro_text_add(out, "\",");
+  faro_text_put(out, "\"");
+  add_doubled(out, value);
+  faro_text_put(out, "\",");
 }
 
 static void add_number(faro_text *out, double value, char end) {
@@ -114,7 +118,9 @@ char *faro_report_summary_csv(const faro_report *report) {
     add_quoted(&out, row->trust);
     if (level) add_quoted(&out, row->level);
     add_quoted(&out, row->standing);
-    add_quoted(&out, row->by);
+    faro_text_put(&out, "\"");
+    faro_view_add_by(row, add_doubled, &out);
+    faro_text_put(&out, "\",");
     if (!out.failed) out.data[out.length - 1] = '\n'; /* in place of the last comma */
   }
   return finish(&out);

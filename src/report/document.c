@@ -27,11 +27,13 @@ static json_t *key_value(faro_key key, double value) {
 
 json_t *faro_claim_json(const faro_claim *claim) {
   char view[FARO_VIEW_SIZE];
-  json_t *made = json_pack("{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s}", "epsilon", number(claim->epsilon),
-                           "delta", number(claim->delta), "trust", faro_claim_trust(claim), "level",
-                           faro_level_name(claim->level), "proven", claim->proven ? 1 : 0, "standing",
-                           faro_claim_standing(claim), "by", claim->by, "adversary_sees",
-                           faro_claim_view(claim, view), "actions", faro_actions_name(claim->actions));
+  char assumed[FARO_ASSUMES_SIZE];
+  json_t *made = json_pack(
+      "{s:o, s:o, s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s?}", "epsilon", number(claim->epsilon), "delta",
+      number(claim->delta), "trust", faro_claim_trust(claim), "level", faro_level_name(claim->level),
+      "proven", claim->proven ? 1 : 0, "standing", faro_claim_standing(claim), "by", claim->by,
+      "adversary_sees", faro_claim_view(claim, view), "actions", faro_actions_name(claim->actions),
+      "protects", faro_protects_name(claim->protects), "assumes", faro_assumes_text(claim->assumes, assumed));
   json_t *local = claim->local_epsilon > 0
                       ? json_pack("{s:f, s:f}", "epsilon", claim->local_epsilon, "delta", claim->local_delta)
                       : json_null();

@@ -266,6 +266,7 @@ void faro_figure_add_name(const faro_figure *f, size_t line, faro_text *out) {
       faro_text_add(out, ", %s %s", f->report->sweep[k], row->at[k]);
   if (f->line[line].unproven == f->line[line].rows) faro_text_add(out, " (not proven)");
   else if (f->line[line].unproven > 0) faro_text_add(out, " (not proven where dashed)");
+  if (row->rewards_only) faro_text_add(out, " (rewards only)");
 }
 
 void faro_figure_add_panel(const faro_figure *f, size_t panel, faro_text *out) {
@@ -280,6 +281,19 @@ const char *faro_figure_x_name(const faro_figure *f) {
 const char *faro_figure_y_name(const faro_figure *f) {
   if (f->report->x >= 0) return f->report->measure->end;
   return f->report->per_round ? "pseudo-regret per round" : f->report->measure->course;
+}
+
+/* What claims leave out and assume, each once. */
+static void add_limits(const faro_report *report, faro_text *out) {
+  bool rewards = false;
+  for (size_t i = 0; i < report->count; i++) {
+    const char *assumes = report->row[i].assumes;
+    rewards |= report->row[i].rewards_only;
+    for (size_t j = 0; assumes && j < i; j++)
+      if (report->row[j].assumes && strcmp(report->row[j].assumes, assumes) == 0) assumes = NULL;
+    if (assumes) faro_text_add(out, " Assumed: %s.", assumes);
+  }
+  if (rewards) faro_text_add(out, " Rewards only: what was shown and played is not protected.");
 }
 
 void faro_figure_add_caption(const faro_figure *f, faro_text *out) {
@@ -300,6 +314,7 @@ void faro_figure_add_caption(const faro_figure *f, faro_text *out) {
     faro_text_add(out, "Lines: mean over %zu instances. Bands: 95 %% interval of the mean.", instances);
   else faro_text_add(out, "One instance: nothing says how much another would differ.");
   if (unproven) faro_text_add(out, " Dashed: the privacy claim is not proven.");
+  add_limits(f->report, out);
   if (faro_figure_bounded(f)) faro_text_add(out, " Dotted: order of the lower bound, without its constant.");
   if (grey) faro_text_add(out, " Grey: lines after the seventh.");
 }

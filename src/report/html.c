@@ -104,7 +104,7 @@ static void add_claim(const faro_report *report, const faro_view_row *row, faro_
                                            : "");
   if (isfinite(row->epsilon)) faro_text_add(out, "%s ", faro_pair_above(row->epsilon, row->delta, pair));
   faro_markup_add(out, row->standing);
-  faro_view_add_terms(row, out);
+  faro_view_add_terms(row, faro_markup_add, out);
   faro_text_add(out, "</span>");
 }
 

@@ -55,10 +55,7 @@ static void add_claim(const faro_view_row *row, faro_text *out) {
   add_escaped(out, row->standing);
   faro_text_add(out, "%s", unproven ? "}" : "");
   if (strcmp(row->level, "user") == 0 && isfinite(row->epsilon)) faro_text_add(out, ", user level");
-  const int assumed = faro_claim_assumed(row->by);
-  if (assumed == 0) return;
-  faro_text_add(out, ", ");
-  for (int i = 0; i < assumed; i++) add_escaped(out, (const char[]){row->by[i], '\0'});
+  faro_view_add_limits(row, add_escaped, out);
 }
 
 static double regret_of(const faro_view_row *row) { return row->regret.mean; }

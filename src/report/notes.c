@@ -68,6 +68,47 @@ static bool is_first(const faro_report *report, const faro_view_row *row) {
   return true;
 }
 
+static bool same_limit(const faro_view_row *a, const faro_view_row *b, bool assumed) {
+  if (!assumed) return a->rewards_only && b->rewards_only;
+  return a->assumes && b->assumes && strcmp(a->assumes, b->assumes) == 0;
+}
+
+/* Row i's limit, if it has one that no earlier row has, and the labels of all rows that have it. */
+static void add_limit(const faro_report *report, size_t i, bool assumed,
+                      void (*add)(faro_text *, const char *), faro_text *out) {
+  const faro_view_row *row = &report->row[i];
+  for (const faro_view_row *other = report->row; other < row; other++)
+    if (same_limit(other, row, assumed)) return;
+  if (!same_limit(row, row, assumed)) return;
+  faro_text_add(out, assumed ? "assumes that " : "rewards only");
+  if (assumed) add(out, row->assumes);
+  for (size_t j = i; j < report->count; j++) {
+    bool said = !same_limit(row, &report->row[j], assumed);
+    for (size_t k = i; k < j && !said; k++)
+      said = same_limit(row, &report->row[k], assumed) && same_label(&report->row[k], &report->row[j]);
+    if (said) continue;
+    faro_text_add(out, j > i ? ", " : ": ");
+    add(out, report->row[j].label);
+  }
+  if (!assumed) faro_text_add(out, ": what was shown and played is not protected");
+}
+
+void faro_view_add_limited(const faro_report *report, bool assumed, const char *before, const char *after,
+                           void (*add)(faro_text *, const char *), faro_text *out) {
+  for (size_t i = 0; i < report->count; i++)
+    for (int kind = 0; kind <= (assumed ? 1 : 0); kind++) {
+      faro_text line = FARO_TEXT_INIT;
+      add_limit(report, i, kind == 1, add, &line);
+      if (line.length > 0) {
+        faro_text_put(out, before);
+        faro_text_put(out, line.data);
+        faro_text_put(out, after);
+      }
+      out->failed |= line.failed;
+      faro_text_clear(&line);
+    }
+}
+
 /* " at epsilon 0.2, dimension 5"; nothing without sweeps. */
 static void add_place(const faro_report *report, const faro_view_row *row, const char *before,
                       void (*add)(faro_text *, const char *), faro_text *out) {

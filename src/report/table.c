@@ -119,12 +119,15 @@ static void put_sent(const sheet *s, const faro_view_row *row, faro_grid_cell *t
   snprintf(to->text, FARO_GRID_CELL, "%s", faro_with_unit(row->sent, text));
 }
 
+static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
+
 static void put_claim(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
   faro_text claim = FARO_TEXT_INIT;
   char pair[FARO_PAIR_SIZE];
   if (isfinite(row->epsilon)) faro_text_add(&claim, "%s ", faro_pair_above(row->epsilon, row->delta, pair));
   faro_text_add(&claim, "%s", row->standing);
-  if (!s->brief) faro_view_add_terms(row, &claim);
+  if (!s->brief) faro_view_add_terms(row, add_plain, &claim);
+  else if (row->rewards_only) faro_text_add(&claim, ", rewards only");
   snprintf(to->text, FARO_GRID_CELL, "%s", claim.failed ? row->standing : claim.data);
   faro_text_clear(&claim);
   to->tint = strcmp(row->standing, "not proven") == 0 ? FARO_TINT_RED : FARO_TINT_PLAIN;
@@ -216,8 +219,6 @@ static void explain(const faro_report *report, faro_text *out) {
   }
 }
 
-static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
-
 /* Learners of linear rewards where rewards are not linear. */
 static void add_misspecified(const faro_report *report, faro_text *out) {
   for (size_t i = 0; i < report->count; i++) {
@@ -260,13 +261,15 @@ static bool add_slopes(const faro_report *report, const faro_table_style *style,
 }
 
 /* Sentences under the table. */
-static void add_notes(const faro_report *report, const faro_table_style *style, faro_text *out) {
+static void add_notes(const sheet *s, const faro_table_style *style, faro_text *out) {
+  const faro_report *report = s->report;
   faro_text learnt = FARO_TEXT_INIT;
   faro_text plain = FARO_TEXT_INIT;
   faro_text unproven = FARO_TEXT_INIT;
   faro_view_add_learnt(report, "", "\n", add_plain, &learnt);
   faro_view_add_no_better(report, "", "\n", add_plain, &learnt);
   faro_view_add_yardstick(report, "", "\n", &plain);
+  faro_view_add_limited(report, s->brief, "", "\n", add_plain, &plain);
   faro_view_add_data(report, "", "\n", add_plain, &plain);
   faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
   faro_view_add_bends(report, "", "\n", add_plain, &plain);
@@ -302,6 +305,8 @@ char *faro_report_table(const faro_report *report, faro_table_style style) {
              .per_user = faro_digits_of(report, per_user_of),
              .behind = faro_digits_of(report, behind_of)};
   if (!g.cell) return NULL;
+  for (size_t i = 0; i < report->count; i++)
+    s.brief |= report->row[i].assumes && strlen(report->row[i].assumes) > FARO_GRID_CELL / 2;
   fit(&s, &style, &g);
   add_head(report, &style, &out);
   faro_text_add(&out, "\n");
@@ -309,7 +314,7 @@ char *faro_report_table(const faro_report *report, faro_table_style style) {
   free(g.cell);
   out.failed |= !add_slopes(report, &style, &out);
   faro_text_add(&out, "\n");
-  add_notes(report, &style, &out);
+  add_notes(&s, &style, &out);
   if (out.failed) faro_text_clear(&out);
   return out.data;
 }

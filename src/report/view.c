@@ -145,6 +145,19 @@ static bool read_outcome(const json_t *result, const char *name, int always, dou
   return *value >= 0 && isfinite(*value);
 }
 
+/* Older runs say in their settings alone what is protected, and in `by` what is assumed. */
+static bool read_limits(const json_t *claim, const json_t *settings, faro_view_row *row) {
+  const json_t *assumes = json_object_get(claim, "assumes");
+  const bool older = !json_object_get(claim, "protects");
+  const char *protects = older ? text(settings, "protect") : text(claim, "protects");
+  faro_protects what = FARO_PROTECTS_ALL;
+  if (!older && !(protects && faro_protects_find(protects, &what))) return false;
+  if (older && protects && isfinite(row->epsilon)) (void)faro_protects_find(protects, &what);
+  row->rewards_only = what == FARO_PROTECTS_REWARDS;
+  row->assumes = text(claim, "assumes");
+  return row->assumes || !assumes || json_is_null(assumes);
+}
+
 static bool read_row(faro_report *report, const json_t *result, faro_view_row *row, faro_error *error) {
   const json_t *claim = json_object_get(result, "claim");
   const json_t *local = json_object_get(claim, "local");
@@ -184,7 +197,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
   if (!(row->label && row->learner && row->release && row->calibration && row->trust && row->level &&
-        row->by && row->standing &&
+        row->by && row->standing && read_limits(claim, settings, row) &&
         read_spread(json_object_get(result, report->measure->name), &row->regret)))
     return false;
   read_yardstick(report, result, row);
@@ -296,16 +309,34 @@ const char *faro_view_measure(const faro_report *report) {
 
 const char *faro_view_word(const faro_report *report) { return strchr(faro_view_measure(report), ' ') + 1; }
 
-void faro_view_add_terms(const faro_view_row *row, faro_text *out) {
+void faro_view_add_limits(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out) {
+  if (row->rewards_only) faro_text_add(out, ", rewards only");
+  if (!row->assumes) return;
+  faro_text_add(out, ", assumes that ");
+  add(out, row->assumes);
+}
+
+void faro_view_add_terms(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out) {
   char pair[FARO_PAIR_SIZE];
   if (!isfinite(row->epsilon)) return;
   if (strcmp(row->level, "user") == 0)
     faro_text_add(out, ", user level (%.0f round%s)", row->contributions, row->contributions == 1 ? "" : "s");
   if (row->actions && strcmp(row->actions, "hidden") == 0) faro_text_add(out, ", actions hidden");
-  const int assumed = faro_claim_assumed(row->by);
-  if (assumed > 0) faro_text_add(out, ", %.*s", assumed, row->by);
+  faro_view_add_limits(row, add, out);
   if (isfinite(row->local_epsilon))
     faro_text_add(out, ", local %s", faro_pair_above(row->local_epsilon, row->local_delta, pair));
+}
+
+void faro_view_add_by(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out) {
+  if (row->assumes) {
+    add(out, "assumes that ");
+    add(out, row->assumes);
+    add(out, "; ");
+  }
+  add(out, row->by);
+  if (!row->rewards_only) return;
+  add(out, "; ");
+  add(out, faro_protects_text(FARO_PROTECTS_REWARDS));
 }
 
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out) {

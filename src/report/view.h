@@ -28,6 +28,8 @@ typedef struct faro_view_row {
   double growth;                            /* above 1: later batches are larger */
   double contributions;                     /* rounds of a user that a user-level claim covers; else 1 */
   const char *actions;                      /* "hidden", "others", "all"; NULL: nothing said */
+  bool rewards_only;                        /* what was shown and played is not protected */
+  const char *assumes;                      /* of the data, after "assumes that"; NULL: nothing */
   double local_epsilon, local_delta;        /* what a user's own messages give; NaN: nothing */
   const char *region;                       /* of the learner: "proven", "calibrated"; NULL: nothing said */
   faro_spread regret;                       /* or the error, see faro_measure */
@@ -93,9 +95,19 @@ const char *faro_percent(double share, char out[static 32]);
 
 /* Formats an exponent with three decimals; "-" for NaN. */
 const char *faro_exponent(double value, char out[static 32]);
+/* Appends what a claim leaves out and what it assumes: ", rewards only", ", assumes that ...";
+ * `add` writes text of the document. */
+void faro_view_add_limits(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out);
 /* Appends what a claim says besides (epsilon, delta): ", user level (16 rounds)", ", actions
- * hidden", ", local (3, 0)". */
-void faro_view_add_terms(const faro_view_row *row, faro_text *out);
+ * hidden", its limits, ", local (3, 0)". */
+void faro_view_add_terms(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out);
+/* Appends the limits of claims in sentences, with the algorithms (notes.c): what protects rewards
+ * only, and, if asked for, what is assumed. */
+void faro_view_add_limited(const faro_report *report, bool assumed, const char *before, const char *after,
+                           void (*add)(faro_text *, const char *), faro_text *out);
+
+/* Appends the proof, with what it assumes and what it leaves out; `add` writes a text. */
+void faro_view_add_by(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Appends remarks on phases: populations that ran out of clients, features that were estimated. */
 void faro_view_add_phases(const faro_report *report, const char *before, const char *after, faro_text *out);

@@ -111,7 +111,8 @@ static bool is_hidden(const faro_view_row *row) { return same_text(row->actions,
 /* Whether the same sentence says what two claims promise, but for its numbers. */
 static bool same_promise(const faro_view_row *a, const faro_view_row *b) {
   return find_words(a) == find_words(b) && strcmp(a->level, b->level) == 0 &&
-         strcmp(a->standing, b->standing) == 0 && is_hidden(a) == is_hidden(b);
+         strcmp(a->standing, b->standing) == 0 && is_hidden(a) == is_hidden(b) &&
+         a->rewards_only == b->rewards_only && same_text(a->assumes, b->assumes);
 }
 
 /* Above this epsilon a promise is worth little: it allows a factor of 150. */
@@ -197,12 +198,12 @@ static void add_numbers(const faro_view_row *row, faro_text *out) {
 /* What is guessed about: "one round of one user" and the like. */
 static void add_secret(const faro_report *report, const faro_view_row *row, bool one, faro_text *out) {
   const bool regret = strcmp(report->measure->name, "error") != 0;
-  if (strcmp(row->level, "user") != 0) {
-    faro_text_add(out, regret ? "one round of one user" : "one value");
-    return;
-  }
-  faro_text_add(out, "all rounds of one user");
-  if (one) faro_text_add(out, " (%.0f at most count)", row->contributions);
+  const bool user = strcmp(row->level, "user") == 0;
+  if (row->rewards_only)
+    faro_text_add(out, user ? "the rewards of one user" : "one user's reward in one round");
+  else if (!user) faro_text_add(out, regret ? "one round of one user" : "one value");
+  else faro_text_add(out, "all rounds of one user");
+  if (user && one) faro_text_add(out, " (%.0f at most count)", row->contributions);
 }
 
 /* Up to its numbers; `one`: there is only one set of them. */
@@ -216,6 +217,14 @@ static void add_sentence(const faro_report *report, const faro_view_row *row, bo
   if (faro_words_unproven(row))
     faro_text_add(out, "<b class=\"no\">Not proven.</b> The noise is what some paper or setting asks for, "
                        "but no theorem covers it: do not rely on what follows. ");
+  if (row->rewards_only)
+    faro_text_add(out, "<b class=\"no\">Rewards only.</b> What users were shown and what they played is not "
+                       "protected: it is published as it is. ");
+  if (row->assumes) {
+    faro_text_add(out, "Assumed: ");
+    faro_markup_add(out, row->assumes);
+    faro_text_add(out, ". ");
+  }
   const bool regret = strcmp(report->measure->name, "error") != 0;
   const bool server = !regret && faro_words_trust(row) == 1;
   faro_text_add(out, "Somebody who sees %s%s can raise the odds of any guess about ",
@@ -281,8 +290,8 @@ static void add_promise(const faro_report *report, size_t i, faro_text *out) {
   for (size_t j = i; j < report->count; j++) several += is_promised(report, i, j);
   faro_text_add(out, "<div class=\"promise%s\"><h3>", several > 1 ? " big" : "");
   capital(find_words(row)->trusted, out);
-  faro_text_add(out, "%s%s</h3>", is_hidden(row) ? ", actions hidden" : "",
-                faro_words_unproven(row) ? ", not proven" : "");
+  faro_text_add(out, "%s%s%s</h3>", is_hidden(row) ? ", actions hidden" : "",
+                row->rewards_only ? ", rewards only" : "", faro_words_unproven(row) ? ", not proven" : "");
   add_sentence(report, row, several == 1, out);
   if (several > 1) add_promise_table(report, i, out);
   else {
@@ -300,16 +309,20 @@ static void add_promises(const faro_report *report, size_t trust, faro_text *out
       add_promise(report, i, out);
 }
 
+static bool same_grounds(const faro_view_row *a, const faro_view_row *b) {
+  return strcmp(a->by, b->by) == 0 && a->rewards_only == b->rewards_only && same_text(a->assumes, b->assumes);
+}
+
 /* The sweep points of the rows with this row's label and backing, unless all rows of the label have
  * it. */
 static void add_points(const faro_report *report, const faro_view_row *row, faro_text *out) {
   const char *separator = "";
   bool all = true;
   for (size_t j = 0; j < report->count; j++)
-    all &= strcmp(report->row[j].label, row->label) != 0 || strcmp(report->row[j].by, row->by) == 0;
+    all &= strcmp(report->row[j].label, row->label) != 0 || same_grounds(&report->row[j], row);
   for (size_t j = 0; !all && j < report->count; j++) {
     const faro_view_row *other = &report->row[j];
-    if (strcmp(other->label, row->label) != 0 || strcmp(other->by, row->by) != 0) continue;
+    if (strcmp(other->label, row->label) != 0 || !same_grounds(other, row)) continue;
     faro_text_add(out, "%s", *separator ? separator : ", at ");
     separator = "; ";
     for (size_t s = 0; s < report->sweeps; s++) {
@@ -328,7 +341,7 @@ static void add_grounds(const faro_report *report, faro_text *out) {
     const faro_view_row *row = &report->row[i];
     bool said = false;
     for (size_t j = 0; j < i && !said; j++)
-      said = strcmp(report->row[j].label, row->label) == 0 && strcmp(report->row[j].by, row->by) == 0;
+      said = strcmp(report->row[j].label, row->label) == 0 && same_grounds(&report->row[j], row);
     if (said) continue;
     faro_text_add(out, "<li><b>");
     faro_markup_add(out, row->label);
@@ -339,7 +352,7 @@ static void add_grounds(const faro_report *report, faro_text *out) {
     faro_text_add(out, "), ");
     faro_markup_add(out, row->standing);
     faro_text_add(out, ": ");
-    faro_markup_add(out, row->by);
+    faro_view_add_by(row, faro_markup_add, out);
     faro_text_add(out, ".</li>\n");
   }
   faro_text_add(out, "</ul></details>\n");

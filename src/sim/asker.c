@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/abort.h"
+#include "privacy/claim.h"
 #include "sim/loop.h"
 
 typedef struct table {
@@ -281,11 +282,7 @@ static void keep_first(faro_cell *cell, const faro_cell *epoch, const faro_study
   cell->claim = *faro_study_claim(study);
   cell->cost = faro_study_cost(study);
   if (!is_batched(cell) && !cell->settings.anytime) cell->settings.batch = faro_study_batch(study);
-  if (is_batched(cell) && cell->claim.trust != FARO_TRUST_NONE) {
-    const size_t used = strlen(cell->claim.by);
-    snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a term of %llu people)",
-             (unsigned long long)people);
-  }
+  if (is_batched(cell)) faro_claim_say(&cell->claim, " (a term of %llu people)", (unsigned long long)people);
 }
 
 /* Tries every term of an epoch, so that whatever a study refuses is refused before anything

@@ -13,6 +13,7 @@
 
 #include <faro/gate.h>
 
+#include "privacy/claim.h"
 #include "release/many.h"
 
 #include "sim/loop.h"
@@ -438,9 +439,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
     cell->claim = faro_claim_make(cell->claim.epsilon, cell->claim.delta, cell->claim.trust, false,
                                   "the number of clients was taken from the data");
   faro_cell_ground(cell, faro_release_grounds(release));
-  const size_t used = strlen(cell->claim.by);
-  if (cell->claim.trust != FARO_TRUST_NONE && !fixes_clients(cell))
-    snprintf(cell->claim.by + used, sizeof cell->claim.by - used, " (a phase of 1000 users)");
+  if (!fixes_clients(cell)) faro_claim_say(&cell->claim, " (a phase of 1000 users)");
   faro_release_destroy(release);
   return FARO_OK;
 }

@@ -127,7 +127,8 @@ faro_status faro_cell_check_people(const faro_cell *cell, faro_error *error) {
 }
 
 void faro_cell_caution(faro_cell *cell) {
-  if (cell->table) faro_claim_assume(&cell->claim, faro_cell_facts(cell).assumes);
+  if (cell->table && cell->claim.trust != FARO_TRUST_NONE)
+    cell->claim.assumes |= faro_cell_facts(cell).assumes;
 }
 
 /* ---- what is known of a file */

@@ -224,7 +224,7 @@ static faro_claim claim_of_halves(const faro_release_kind *kind, const faro_stud
                                   faro_release *const sum[static FARO_PARTS]) {
   const faro_claim *one = faro_release_claim(sum[1]);
   return faro_claim_make(p->epsilon, p->delta, kind->trust, one->proven,
-                         "half for the sum (%.60s), half for one gradient, likewise", one->by);
+                         "half for the sum (%s), half for one gradient, likewise", one->by);
 }
 
 static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study_params *p,
@@ -239,7 +239,7 @@ static faro_claim claim_of_parts(const faro_release_kind *kind, const faro_study
                steps_compose(fit.spend);
   }
   return faro_claim_make(p->epsilon, p->delta, FARO_TRUST_SHUFFLE, proven,
-                         "half for the sum (%.40s), half for fits: Li, Zhou & Ji 2022, Theorem A.2, composed "
+                         "half for the sum (%s), half for fits: Li, Zhou & Ji 2022, Theorem A.2, composed "
                          "by Sarmasarkar 2026, Alg. 7%s",
                          faro_release_claim(sum[0])->by, proven ? "" : "; outside the range of one of them");
 }

@@ -30,6 +30,7 @@
 
 #include "base/finite.h"
 #include "field/reader.h"
+#include "privacy/claim.h"
 #include "release/schedule.h"
 #include "wire/document.h"
 #include "wire/split.h"
@@ -576,9 +577,7 @@ static faro_claim claim_of_phases(const faro_campaign *c, const faro_release *re
   claim.epsilon = fmax(claim.epsilon, c->params.epsilon);
   claim.delta = fmax(claim.delta, c->params.delta);
   claim.local_epsilon = claim.local_delta = 0; /* each size has its own */
-  const size_t used = strlen(claim.by);
-  snprintf(claim.by + used, sizeof claim.by - used, " (a batch of %llu)",
-           (unsigned long long)c->params.batch);
+  faro_claim_say(&claim, " (a batch of %llu)", (unsigned long long)c->params.batch);
   return claim;
 }
 
@@ -634,9 +633,7 @@ static faro_status account_rounds(faro_campaign *c, faro_secure_rng *secure, far
   for (size_t term = 0; status == FARO_OK && term < c->rounds.terms; term++)
     status = account_term(c, term, secure, own, error);
   if (status != FARO_OK) return status;
-  const size_t used = strlen(own->by);
-  snprintf(own->by + used, sizeof own->by - used, " (a round of %llu)",
-           (unsigned long long)c->rounds.term[0].size);
+  faro_claim_say(own, " (a round of %llu)", (unsigned long long)c->rounds.term[0].size);
   return check_size(c, error);
 }
 

@@ -450,7 +450,8 @@ refused() {
   for filter in '.results = {}' '.results = []' '.results = "none"' '.results[3] = null' '.results[0].label = 3' \
     '.results[0].regret = 5' '.results[0].regret.mean = "low"' '.results[0].regret.mean = null' \
     '.results[0].curve = null' '.results[0].curve.mean = [1]' '.results[0].curve.round = []' \
-    '.results[0].curve.mean[7] = "x"' '.results[0].claim = null' '.results[0].claim.by = 3' 'del(.results[14].trust, .results[14].claim)' \
+    '.results[0].curve.mean[7] = "x"' '.results[0].claim = null' '.results[0].claim.by = 3' '.results[0].claim.protects = 3' \
+    '.results[0].claim.protects = "arms"' '.results[0].claim.assumes = 3' 'del(.results[14].trust, .results[14].claim)' \
     '.results[0].epsilon = null' '.sweep = [1]' '.sweep = ["a", "b", "c", "d"]' '.sweep = ["nothing"]' \
     '.experiment = null' '.experiment = "../elsewhere"' '.title = []' '.faro = "0.1"' '.results[0].settings = null' '.results[0].settings.batch = "many"'; do
     echo "$filter"

@@ -106,7 +106,11 @@ YAML
   people
   faro 0 run "$T/people.yaml" --quiet --set scaling=public --out "$T/o"
   has "$output" "proven, assumes that the columns' ranges are public"
-  [ "$(jq '[.results[].claim.by | select(startswith("assumes that the columns'"'"' ranges are public"))] | length' "$T/o/run.json")" -eq 4 ]
+  [ "$(jq '[.results[].claim.assumes | select(. == "the columns'"'"' ranges are public")] | length' "$T/o/run.json")" -eq 4 ]
+  has "$(cat "$T/o/people.svg")" "Assumed: the columns' ranges"
+  has "$(cat "$T/o/report.html")" "Assumed: the columns' ranges are public."
+  faro 0 compare "$T/o" "$T/o"
+  has "$output" "second: assumes that the columns' ranges are public: "
   has "$(cat "$T/o/report.html")" "ranges are public"
   has "$(cat "$T/o/summary.csv")" "ranges are public"
   [ "$(grep -c "proven, assumes that the columns' ranges are public" "$T/o/table.tex")" -eq 4 ]

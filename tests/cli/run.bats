@@ -646,10 +646,41 @@ sums() {
 	  - {label: b, learner: linucb, release: local}
 	YAML
   faro 0 run "$T/open.yaml" --quiet --json --out "$T/open"
-  jq -e '[.results[].claim.by | contains("rewards only")] == [true, false]' <<<"$output"
+  jq -e '[.results[].claim | .protects, .assumes] == ["rewards", null, "all", null]' <<<"$output"
   jq -e '[.results[].region] == ["proven", "proven"]' <<<"$output"
   faro 3 run "$T/glm.yaml" --quiet --set protect=rewards --out "$T/none"
   has "$stderr" "protecting rewards only (public_arms) needs linear rewards (got logistic)"
+}
+
+@test "a claim about rewards only says so wherever it is" {
+  cat >"$T/open.yaml" <<-'YAML'
+	environment: {name: linear-fixed}
+	horizon: 2000
+	instances: 2
+	algorithms:
+	  - {label: a, learner: linucb, release: local, protect: rewards}
+	  - {label: b, learner: linucb, release: local}
+	YAML
+  faro 0 run "$T/open.yaml" --quiet --out "$T/o"
+  [ "$(grep -c "proven, rewards only" <<<"$output")" -eq 1 ]
+  has "$output" "rewards only: a: what was shown and played is not protected"
+  [ "$(grep -c "proven, rewards only" "$T/o/table.tex")" -eq 1 ]
+  has "$(cat "$T/o/open.svg")" ">a (rewards only)<"
+  has "$(cat "$T/o/open.svg")" "Rewards only: what was shown and played is"
+  has "$(cat "$T/o/report.html")" "any guess about one user's reward in one round by "
+  has "$(cat "$T/o/report.html")" "What users were shown and what they played is not protected: it is published as it is."
+  has "$(cat "$T/o/report.html")" "any guess about one round of one user by "
+  [ "$(grep -c "rewards only: arms are public" "$T/o/summary.csv")" -eq 1 ]
+  faro 0 run "$T/open.yaml" --dry-run
+  [ "$(grep -c "trust: local, rewards only" <<<"$output")" -eq 1 ]
+  faro 0 compare "$T/o" "$T/o"
+  has "$output" "first: rewards only: a: what was shown and played is not protected"
+  # A run of before: its settings say it.
+  jq 'del(.results[].claim.protects, .results[].claim.assumes)' "$T/o/run.json" >"$T/old.json"
+  mkdir -p "$T/old" && mv "$T/old.json" "$T/old/run.json"
+  faro 0 report "$T/old"
+  has "$output" "rewards only: a: what was shown"
+  has "$(cat "$T/old/report.html")" "any guess about one user's reward in one round by "
 }
 
 @test "compare: differences, what was set, and bad use" {

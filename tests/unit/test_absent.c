@@ -67,6 +67,7 @@ static void test_names__lead_to_values(void **state) {
   (void)state;
   FINDS(faro_trust, FARO_TRUST_LIST);
   FINDS(faro_level, FARO_LEVEL_LIST);
+  FINDS(faro_protects, FARO_PROTECTS_LIST);
   FINDS(faro_calibration, FARO_CALIBRATION_LIST);
   FINDS(faro_link, FARO_LINK_LIST);
   FINDS(faro_measure, FARO_MEASURE_LIST);

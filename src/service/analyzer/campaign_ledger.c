@@ -179,8 +179,8 @@ faro_status faro_ledger_json(faro_store *store, const faro_campaign *campaign, u
 
 /* Text from the server that answered, made printable. */
 typedef struct words {
-  char campaign[FARO_SHOWN], release[FARO_SHOWN], trust[FARO_SHOWN], view[FARO_SHOWN], level[FARO_SHOWN],
-      by[FARO_SHOWN];
+  char campaign[FARO_SHOWN], release[FARO_SHOWN], trust[FARO_SHOWN], view[FARO_SHOWN], level[FARO_SHOWN];
+  char by[FARO_BY_SIZE];
   double epsilon, delta, spent_epsilon, spent_delta;
   json_int_t contributions, charged, allowed, batch, largest, rounds;
   json_int_t most; /* 0: the campaign is not in phases */
@@ -216,8 +216,9 @@ static faro_status unpack(json_t *json, words *w, faro_error *error) {
                      "this is not a ledger of faro: it says that %" JSON_INTEGER_FORMAT
                      " of %" JSON_INTEGER_FORMAT " releases are charged, and (%g, %g) of (%g, %g) spent",
                      w->charged, w->allowed, w->spent_epsilon, w->spent_delta, w->epsilon, w->delta);
-  char *const out[TEXTS] = {w->campaign, w->release, w->trust, w->view, w->level, w->by};
-  for (size_t i = 0; i < TEXTS; i++) (void)faro_printable(text[i], out[i], FARO_SHOWN);
+  char *const out[] = {w->campaign, w->release, w->trust, w->view, w->level};
+  for (size_t i = 0; i < sizeof out / sizeof *out; i++) (void)faro_printable(text[i], out[i], FARO_SHOWN);
+  (void)faro_printable(text[5], w->by, sizeof w->by);
   return FARO_OK;
 }
 

@@ -304,8 +304,8 @@ static void test_public_arms__claim_rewards_only(void **state) {
   for (int k = 0; k < 4; k++) {
     faro_agent *whole = make_agent(names[k], false);
     faro_agent *open = make_agent(names[k], true);
-    assert_non_null(strstr(faro_agent_claim(open)->by, "rewards only"));
-    assert_null(strstr(faro_agent_claim(whole)->by, "rewards only"));
+    assert_int_equal(faro_agent_claim(open)->protects, FARO_PROTECTS_REWARDS);
+    assert_int_equal(faro_agent_claim(whole)->protects, FARO_PROTECTS_ALL);
     assert_true(faro_agent_claim(open)->proven && faro_agent_claim(open)->epsilon == 1);
     teach(whole, 8);
     teach(open, 8);

@@ -659,7 +659,7 @@ static void read_whole_claim(size_t kind, faro_calibration calibration) {
             FARO_OK)
           continue;
         const faro_claim *claim = faro_release_claim(r);
-        assert_true(strlen(claim->by) < sizeof claim->by - 1);
+        assert_null(strstr(claim->by, "its proof was given in"));
         faro_release_destroy(r);
       }
     }

@@ -617,6 +617,61 @@ static void test_table__fits_the_terminal(void **state) {
   faro_report_destroy(report);
 }
 
+/* What a claim leaves out and assumes is in every output, whole and escaped, however long it is and
+ * however narrow the terminal. */
+static void test_limits__are_in_every_output(void **state) {
+  (void)state;
+  char said[1200] = "it is <public> & so";
+  for (size_t n = strlen(said); n + 7 < sizeof said; n += 6) memcpy(said + n, " named", 7);
+  strcpy(said + strlen(said) - 5, "whole");
+  faro_report *made = report_of(FILE_TEXT, NULL, NULL);
+  json_t *results = json_object_get(made->document, "results");
+  for (size_t i = 1; i < json_array_size(results); i += 2) {
+    json_t *claim = json_object_get(json_array_get(results, i), "claim");
+    json_object_set_new(claim, "protects", json_string("rewards"));
+    json_object_set_new(claim, "assumes", json_string(said));
+  }
+  char *json = json_dumps(made->document, JSON_REAL_PRECISION(17));
+  faro_report_destroy(made);
+  faro_report *report = NULL;
+  assert_ok(faro_report_parse(&report, "run.json", json, strlen(json), error));
+  for (size_t width = 0; width <= 140; width += 70) {
+    char *table = faro_report_table(report, (faro_table_style){.width = width});
+    assert_int_equal(count_of(table, "proven, rewards only"), 6);
+    assert_int_equal(count_of(table, "rewards only: a \"b\", <c>&: what was shown and"), 1);
+    assert_non_null(strstr(table, "assumes that it is <public> & so named"));
+    assert_non_null(strstr(table, " whole: a \"b\", <c>&"));
+    free(table);
+  }
+  static char *(*const written[])(const faro_report *) = {faro_report_html, faro_report_latex,
+                                                          faro_report_summary_csv, faro_report_caption};
+  static const char *const words[][2] = {
+      {"it is &lt;public&gt; &amp; so named", "any guess about one user's reward"},
+      {"it is \\textless{}public\\textgreater{} \\& so named", "proven}, rewards only, assumes that"},
+      {"assumes that it is <public> & so named", "; rewards only: arms are public"},
+      {"Assumed: it is <public> & so named", "Rewards only: what was shown"}};
+  for (size_t i = 0; i < 4; i++) {
+    char *text = written[i](report);
+    for (size_t k = 0; k < 2; k++) assert_non_null(strstr(text, words[i][k]));
+    assert_non_null(strstr(text, "named whole"));
+    assert_null(strstr(text, i == 0 ? "<public>" : "&lt;"));
+    free(text);
+  }
+  char *svg = faro_report_svg(report);
+  assert_int_equal(count_of(svg, "(rewards only)"), 2);
+  assert_non_null(strstr(svg, "it is &lt;public&gt; &amp; so named"));
+  free(svg);
+  faro_comparison *comparison = NULL;
+  assert_ok(faro_comparison_create(&comparison, report, report, error));
+  char *table = faro_comparison_table(comparison, "one", "other", (faro_table_style){0});
+  assert_int_equal(count_of(table, "whole: a \"b\", <c>&\n"), 2);
+  assert_int_equal(count_of(table, "rewards only: a \"b\", <c>&: what was shown and played"), 2);
+  free(table);
+  faro_comparison_destroy(comparison);
+  faro_report_destroy(report);
+  free(json);
+}
+
 static void test_figure__power_laws_have_logarithmic_axes(void **state) {
   (void)state;
   const double steep[4] = {100, 1e4, 400, 4e6};
@@ -862,6 +917,7 @@ int main(void) {
       cmocka_unit_test(test_learnt__is_said_outright),
       cmocka_unit_test(test_table__fits_the_terminal),
       cmocka_unit_test(test_latex__is_escaped_and_regular),
+      cmocka_unit_test(test_limits__are_in_every_output),
       cmocka_unit_test(test_figure__power_laws_have_logarithmic_axes),
       cmocka_unit_test(test_measure__has_its_name_everywhere),
       cmocka_unit_test(test_files__are_written_whole_and_read_back),
