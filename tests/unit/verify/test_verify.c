@@ -602,7 +602,9 @@ static void take_centre_off(json_t *grounds, double low) {
       json_object_get(grounds, "classes") ? json_array_get(json_object_get(grounds, "classes"), 0) : grounds;
   json_t *scale = json_object_get(noise, "scale");
   json_t *sd = json_object_get(noise, "sd");
+  json_t *step = json_object_get(noise, "step"); /* deployed: noise is in steps */
   assert_true(json_is_real(scale) || json_is_array(sd));
+  if (step) assert_int_equal(json_real_set(step, factor * json_real_value(step)), 0);
   assert_int_equal(json_object_del(json_object_get(grounds, "contribution"), "middle"), 0);
   if (scale) assert_int_equal(json_real_set(scale, factor * json_real_value(scale)), 0);
   for (size_t i = 0; i < json_array_size(sd); i++) {
@@ -616,18 +618,23 @@ static void take_centre_off(json_t *grounds, double low) {
  * mixed. */
 static void test_rewards__that_are_mixed_need_the_distance_of_any_two_users(void **state) {
   (void)state;
-  const faro_release_kind *const kinds[] = {&faro_release_shuffle_laplace, &faro_release_shuffle_gaussian,
-                                            &faro_release_central, &faro_release_central_tree};
+  enum { DEPLOYED = 2, MIX = 3, KINDS = 5 };
+  const faro_release_kind *const kinds[KINDS] = {
+      &faro_release_shuffle_laplace, &faro_release_shuffle_gaussian, &faro_release_shuffle_gaussian,
+      &faro_release_central, &faro_release_central_tree};
   const faro_release_params params = {
       .epsilon = 1, .delta = 1e-6, .horizon = 40000, .batch = 10000, .calibration = FARO_CALIBRATION_TIGHT};
-  for (int i = 0; i < 8; i++) {
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  for (int i = 0; i < 2 * KINDS; i++) {
     const double low = i % 2 ? 0.8 : 0;
-    const bool mixes = i < 4;
+    const bool mixes = i / 2 < MIX;
+    const faro_source source = i / 2 == DEPLOYED ? faro_source_client(secure) : faro_source_none();
     faro_contribution contribution;
     faro_release *release = NULL;
     faro_finding f;
     assert_ok(faro_contribution_rewards(&contribution, 2, 1, low, 1, error));
-    assert_ok(faro_release_create(&release, kinds[i / 2], &contribution, &params, faro_source_none(), error));
+    assert_ok(faro_release_create(&release, kinds[i / 2], &contribution, &params, source, error));
     char *text = faro_release_grounds(release);
     json_t *grounds = json_loads(text, 0, NULL);
     assert_ok(faro_verify_claim(grounds, 1, 1e-6, &f, error));
@@ -639,6 +646,7 @@ static void test_rewards__that_are_mixed_need_the_distance_of_any_two_users(void
     free(text);
     faro_release_destroy(release);
   }
+  faro_secure_close(secure);
 }
 
 static void test_documents__are_refused_by_name(void **state) {
