@@ -34,7 +34,6 @@ typedef struct place {
 } place;
 
 typedef struct game {
-  const char *name;
   faro_release *release;
   size_t d, places;
   place user[2];       /* the true one, and the neighbour */
