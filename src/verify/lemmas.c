@@ -22,6 +22,8 @@ shape read_shape(reader *r, const json_t *grounds) {
                    .middle = json_object_get(c, "middle") ? read_number(r, c, "middle", -1e9, 1e9) : 0};
   if ((s.form == MOMENTS || s.form == REWARDS) && !(s.low < s.high))
     read_fail(r, "high", json_object_get(c, "high"), "above low");
+  if (s.middle != 0 && fabs(s.middle - (s.low + s.high) / 2) > 1e-12 * fmax(fabs(s.low), fabs(s.high)))
+    read_fail(r, "middle", json_object_get(c, "middle"), "halfway between low and high");
   if (fmod(s.dimension, s.blocks) != 0 || (s.blocks > 1 && (s.form != MOMENTS || s.link != LINEAR)))
     read_fail(r, "blocks", json_object_get(c, "blocks"), "a divisor of the dimension, for linear moments");
   return s;

@@ -639,6 +639,11 @@ static void test_rewards__that_are_mixed_need_the_distance_of_any_two_users(void
     json_t *grounds = json_loads(text, 0, NULL);
     assert_ok(faro_verify_claim(grounds, 1, 1e-6, &f, error));
     assert_int_equal(f.verdict, FARO_VERIFIED);
+    json_t *middle = json_object_get(json_object_get(grounds, "contribution"), "middle");
+    faro_error refusal = {0};
+    assert_int_equal(json_real_set(middle, json_real_value(middle) * 0.99), 0);
+    assert_int_equal(faro_verify_claim(grounds, 1, 1e-6, &f, &refusal), FARO_INVALID);
+    assert_non_null(strstr(refusal.message, "middle must be halfway between low and high"));
     take_centre_off(grounds, low);
     assert_ok(faro_verify_claim(grounds, 1, 1e-6, &f, error));
     assert_int_equal(f.verdict, mixes ? FARO_WRONG : FARO_VERIFIED);
