@@ -115,8 +115,8 @@ static void play_responses(const game *g, double sum[2]) {
   }
 }
 
-/* Counts: the adversary knows the others' whole numbers, so they hide nothing, and their noise does.
- * An entry is on the grid after random rounding. */
+/* Counts: the adversary knows the others' whole numbers, so they hide nothing, and their noise
+ * does. An entry is on the grid after random rounding. */
 static void play_counts(const game *g, double sum[2]) {
   const faro_bits *s = faro_bits_in(g->release);
   const faro_bits_noise *n = &s->level[0].noise[0];
