@@ -101,6 +101,7 @@ FARO_API const faro_policy *faro_agent_policy(const faro_agent *agent);
 /* What the agent guarantees, for everything published so far and until the horizon. */
 FARO_API const faro_claim *faro_agent_claim(const faro_agent *agent);
 FARO_API faro_cost faro_agent_cost(const faro_agent *agent);
+/* What the release has published; public_arms: sums of x (y - middle), see contribution.h. */
 FARO_API faro_statistics faro_agent_statistics(const faro_agent *agent);
 FARO_API const faro_release *faro_agent_release(const faro_agent *agent);
 /* As faro_doubling_grounds, for all users of the horizon. */

@@ -18,7 +18,7 @@ extern "C" {
 typedef enum faro_form {
   FARO_FORM_MOMENTS, /* ( vech(x x'), x y ) */
   FARO_FORM_GRAM,    /* vech(x x') */
-  FARO_FORM_REWARDS, /* x y, where x is public: only y is protected */
+  FARO_FORM_REWARDS, /* x (y - middle), where x is public: only y is protected */
   FARO_FORM_VALUES,  /* x, every entry clipped to [low, high] on its own */
   FARO_FORM_BALL     /* x, scaled back to `norm` */
 } faro_form;
@@ -35,6 +35,7 @@ typedef struct faro_contribution {
   size_t gram;      /* entries of x x' in z: d (d+1) / 2 if there is one block; 0 if z is x itself */
   size_t length;    /* entries of z */
   double norm, low, high;
+  double middle;    /* rewards only: (low + high) / 2, subtracted from y; else 0 */
   faro_link link;   /* moments only: of the rewards, see faro_contribution_linearised */
   double bound;     /* the point of linearisation is within this distance of 0 */
   const double *at; /* the point, `dimension` numbers; NULL: 0. A release sets it to its own */
@@ -43,7 +44,7 @@ typedef struct faro_contribution {
   double on, off, vector;
   double entry;       /* greatest magnitude of an entry of z */
   double radius;      /* greatest L2 norm of z */
-  double sensitivity; /* L2: the most that replacing one user moves z */
+  double sensitivity; /* L2: the most that replacing one user moves z, and the most between any two users */
   double absolute;    /* L1: the same; exact for plain vectors, else by the Cauchy-Schwarz inequality */
 } faro_contribution;
 
@@ -69,7 +70,10 @@ FARO_API faro_status faro_contribution_linearised(faro_contribution *c, size_t d
  * not made of moments with a linear link, or the dimension is not a multiple of `blocks`. */
 FARO_API faro_status faro_contribution_split(faro_contribution *c, size_t blocks,
                                              faro_error *error) FARO_WARN_UNUSED;
-/* x y only, where x is public and not protected, for ||x|| <= norm and y in [low, high]. */
+/* x (y - middle) only, where x is public and not protected, for ||x|| <= norm and y in [low, high],
+ * whose middle is (low + high) / 2. The sum of x y is the published sum plus `middle` times the sum
+ * of the clipped x, which is public. Rewards that are not centred would need more noise behind a
+ * shuffler, up to twice the largest reward's. */
 FARO_API faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, double norm,
                                                double low, double high, faro_error *error) FARO_WARN_UNUSED;
 /* vech(x x') only, for ||x|| <= norm. */

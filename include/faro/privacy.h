@@ -155,7 +155,9 @@ FARO_API faro_status faro_ledger_charge(faro_ledger *ledger, faro_error *error) 
 
 /* Amplification by shuffling n messages of an (epsilon0, delta0)-local randomizer, in closed form
  * (Feldman, McMillan & Talwar 2021, Theorem 3.8; Chowdhury & Zhou 2022, Lemma B.4), with delta' as
- * its slack. False if epsilon0 > ln(n / (16 ln(2/delta'))), where the theorem does not apply. */
+ * its slack. Local means for the inputs of any two users, also where only some are neighbours; the
+ * same holds of the accountants below. False if epsilon0 > ln(n / (16 ln(2/delta'))), where the
+ * theorem does not apply. */
 FARO_API bool faro_shuffle_closed_form(double epsilon0, double delta0, double n, double slack,
                                        double *epsilon, double *delta);
 

@@ -23,8 +23,9 @@ struct faro_agent {
   faro_agent_params params;
   const faro_learner_kind *learner;
   faro_calibration calibration;
+  faro_contribution contribution;
   faro_doubling *sums;
-  faro_public arms; /* public arms only: their Gram matrix */
+  faro_public arms; /* public arms only: sums of their features */
   faro_updater *updater;
   faro_selector *selector;
   faro_sim_rng noise, luck; /* simulation only */
@@ -147,11 +148,10 @@ static faro_status make_sums(faro_agent *a, faro_error *error) {
   const faro_release_kind *kind = p->release ? faro_release_kind_find(p->release) : NULL;
   if (!kind) return refuse_release(p->release, error);
   const faro_release_params params = release_params(a);
-  faro_contribution contribution;
   faro_source source;
-  faro_status status = make_contribution(p, &contribution, error);
+  faro_status status = make_contribution(p, &a->contribution, error);
   if (status == FARO_OK) status = make_source(a, &source, error);
-  return status == FARO_OK ? faro_doubling_create(&a->sums, kind, &contribution, &params, source, error)
+  return status == FARO_OK ? faro_doubling_create(&a->sums, kind, &a->contribution, &params, source, error)
                            : status;
 }
 
@@ -191,7 +191,7 @@ static faro_status build(faro_agent *a, faro_error *error) {
   if (status == FARO_OK) status = find_calibration(p->calibration, &a->calibration, error);
   if (status == FARO_OK) status = make_sums(a, error);
   if (status == FARO_OK && p->public_arms)
-    status = faro_public_init(&a->arms, p->dimension, p->norm, &a->arena, error);
+    status = faro_public_init(&a->arms, &a->contribution, &a->arena, error);
   if (status == FARO_OK) status = make_updater(a, error);
   if (status == FARO_OK) status = faro_selector_create(&a->selector, p->dimension, p->arms, error);
   return status;

@@ -112,13 +112,17 @@ faro_status faro_contribution_linearised(faro_contribution *c, size_t dimension,
   return FARO_OK;
 }
 
-/* z = x y / (L h), h the largest reward. x stays, so z moves by (high - low) / h at most. */
+/* z = x (y - m) / (L h), m the middle of the rewards and h half their range. A neighbour has the
+ * same x, other users have any, and a message that is shuffled must look like theirs too. Centred,
+ * z is anywhere in the ball of radius 1 for all of them, so both distances are 2, and in original
+ * units that is no more than the neighbours' alone (docs/privacy.md, Rewards only). */
 faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, double norm, double low,
                                       double high, faro_error *error) {
   faro_contribution moments;
   const faro_status status = faro_contribution_init(&moments, dimension, norm, low, high, error);
   if (status != FARO_OK) return status;
-  const double h = fmax(fabs(low), fabs(high));
+  const double middle = low / 2 + high / 2;
+  const double h = fmax(high - middle, middle - low);
   *c = (faro_contribution){.form = FARO_FORM_REWARDS,
                            .dimension = dimension,
                            .blocks = 1,
@@ -126,10 +130,11 @@ faro_status faro_contribution_rewards(faro_contribution *c, size_t dimension, do
                            .norm = norm,
                            .low = low,
                            .high = high,
+                           .middle = middle,
                            .vector = 1 / (norm * h),
                            .entry = 1,
                            .radius = 1,
-                           .sensitivity = (high - low) / h * (1 + 1e-12)};
+                           .sensitivity = 2 * (1 + 1e-12)};
   c->absolute = sqrt((double)dimension) * c->sensitivity;
   return FARO_OK;
 }
@@ -329,7 +334,7 @@ static void make_gram(const faro_contribution *c, const double *x, double *z) {
 }
 
 static void make_rewards(const faro_contribution *c, const double *x, double y, double *z) {
-  const double reward = c->vector * clip(c, y);
+  const double reward = c->vector * (clip(c, y) - c->middle);
   make_ball(c, x, z);
   for (size_t i = 0; i < c->dimension; i++) z[i] *= reward;
 }

@@ -43,6 +43,7 @@ static void write_contribution(const faro_contribution *c, faro_text *out) {
   faro_ground_number(out, "norm", c->norm);
   faro_ground_number(out, "low", c->low);
   faro_ground_number(out, "high", c->high);
+  if (c->form == FARO_FORM_REWARDS) faro_ground_number(out, "middle", c->middle);
   faro_ground_word(out, "link", faro_link_name(c->link));
   faro_text_add(out, "}");
 }

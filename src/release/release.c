@@ -400,7 +400,7 @@ void faro_release_publish(faro_release *r) {
 /* The noise of a sum with these scales. */
 static faro_noise noise_of(const faro_release *r, const double *scale, double ratio, double summands) {
   return (faro_noise){.scale = has_noise(r) && r->answer == 0 ? scale : NULL,
-                      .answer = r->answer * fmax(fabs(r->contribution.low), fabs(r->contribution.high)),
+                      .answer = r->answer * (r->contribution.high - r->contribution.low) / 2,
                       .ratio = ratio,
                       .dependent = r->dependent,
                       .gaussian = r->gaussian,

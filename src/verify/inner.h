@@ -76,16 +76,20 @@ bool ball_at_most(const arb_t x, double y);
 typedef struct shape {
   size_t form, link;
   bool weighed;
-  double dimension, blocks, norm, low, high;
+  /* Distances are of any two users, as amplification needs them, and not only of neighbours. */
+  bool any_users;
+  double dimension, blocks, norm, low, high, middle;
 } shape;
 shape read_shape(reader *r, const json_t *grounds);
+shape shape_of_any_users(const shape *s);
 double shape_length(const shape *s);                          /* entries of z */
 void shape_square(reader *r, arb_t result, const shape *s);   /* L2, squared */
 void shape_absolute(reader *r, arb_t result, const shape *s); /* L1 */
 /* sum_j (dz_j / sd_j)^2 for noise as in the grounds: on the diagonal, off it, and in the rest. */
 void shape_shift(reader *r, arb_t result, const shape *s, const double sd[static 3]);
 
-/* mixing: one message of a batch of users, (epsilon0, delta0)-private by itself. */
+/* mixing: one message of a batch of users, (epsilon0, delta0)-private by itself; if it is mixed,
+ * for any two users. */
 typedef struct local {
   arb_t epsilon0;
   double delta0;

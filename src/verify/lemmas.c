@@ -1,5 +1,5 @@
 /* lemmas: how far one user moves a contribution (docs/privacy.md, Clipping and sensitivity, Lemmas
- * 1, 1a and 1b), from the bounds on features and rewards. */
+ * 1, 1a, 1b and 1c, Rewards only), from the bounds on features and rewards. */
 #include <math.h>
 
 #include "verify/inner.h"
@@ -18,12 +18,21 @@ shape read_shape(reader *r, const json_t *grounds) {
                    .blocks = json_object_get(c, "blocks") ? read_whole(r, c, "blocks", 1, 1e6) : 1,
                    .norm = read_number(r, c, "norm", 1e-9, 1e9),
                    .low = read_number(r, c, "low", -1e9, 1e9),
-                   .high = read_number(r, c, "high", -1e9, 1e9)};
+                   .high = read_number(r, c, "high", -1e9, 1e9),
+                   .middle = json_object_get(c, "middle") ? read_number(r, c, "middle", -1e9, 1e9) : 0};
   if ((s.form == MOMENTS || s.form == REWARDS) && !(s.low < s.high))
     read_fail(r, "high", json_object_get(c, "high"), "above low");
+  if (s.middle != 0 && fabs(s.middle - (s.low + s.high) / 2) > 1e-12 * fmax(fabs(s.low), fabs(s.high)))
+    read_fail(r, "middle", json_object_get(c, "middle"), "halfway between low and high");
   if (fmod(s.dimension, s.blocks) != 0 || (s.blocks > 1 && (s.form != MOMENTS || s.link != LINEAR)))
     read_fail(r, "blocks", json_object_get(c, "blocks"), "a divisor of the dimension, for linear moments");
   return s;
+}
+
+shape shape_of_any_users(const shape *s) {
+  shape any = *s;
+  any.any_users = true;
+  return any;
 }
 
 /* Lemma 1c: products of different blocks are left out. */
@@ -144,6 +153,29 @@ static void linearised(reader *r, arb_t result, size_t link) {
   arb_set_ui(result, 4);
 }
 
+/* Rewards only: z = x (y - middle) / (L a), a the greatest |y - middle|. Neighbours have the same
+ * x, so z moves by (high - low) / a. Two users may have opposite x, and both the reward that is
+ * farthest from the middle: 2. */
+static void rewards(arb_t result, const shape *s) {
+  arb_t low, high;
+  arb_init(low), arb_init(high);
+  arb_set_d(result, s->middle);
+  arb_set_d(low, s->low);
+  arb_set_d(high, s->high);
+  arb_sub(low, low, result, BITS);
+  arb_sub(high, high, result, BITS);
+  arb_sub(result, high, low, BITS);
+  arb_abs(low, low);
+  arb_abs(high, high);
+  arb_max(low, low, high, BITS); /* a */
+  arb_div(result, result, low, BITS);
+  if (s->any_users) arb_set_ui(result, 2);
+  arb_mul(result, result, result, BITS);
+  arb_clear(low), arb_clear(high);
+}
+
+/* Where x is not public, any user's data may replace another's: neighbours are as far apart as any
+ * two users. */
 void shape_square(reader *r, arb_t result, const shape *s) {
   arb_t t;
   arb_init(t);
@@ -159,14 +191,7 @@ void shape_square(reader *r, arb_t result, const shape *s) {
     if (s->weighed) arb_one(result);
     arb_mul_2exp_si(result, result, 1);
     break;
-  case REWARDS: /* ((high - low) / max|y|)^2 */
-    arb_set_d(result, s->high);
-    arb_set_d(t, s->low);
-    arb_sub(result, result, t, BITS);
-    arb_set_d(t, fmax(fabs(s->low), fabs(s->high)));
-    arb_div(result, result, t, BITS);
-    arb_mul(result, result, result, BITS);
-    break;
+  case REWARDS: rewards(result, s); break;
   case VALUES: arb_set_d(result, s->dimension); break; /* every entry moves by 1 */
   default: arb_mul_2exp_si(result, result, 2); break;  /* ball: (2 radius)^2 */
   }

@@ -1,8 +1,9 @@
 /* mixing: messages of local randomizers, shuffled and composed (docs/privacy.md, Amplification by
  * shuffling, Responses, Returning users).
  *
- * By Feldman, McMillan & Talwar 2021, Theorem 3.1, n shuffled messages of an epsilon0-private
- * randomizer are as private as the pair
+ * By Feldman, McMillan & Talwar 2021, Theorem 3.1, n shuffled messages of a randomizer that is
+ * epsilon0-private for the inputs of any two users, not only of two neighbours, are as private as
+ * the pair
  *
  *   P = (A + D, C - A + 1 - D),   Q = (A + 1 - D, C - A + D),
  *   C ~ Bin(n-1, e^-epsilon0),  A ~ Bin(C, 1/2),  D ~ Bernoulli(q),  q = 1 / (1 + e^-epsilon0).

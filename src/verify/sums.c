@@ -107,14 +107,16 @@ static void gaussian_dominate(reader *r, const json_t *grounds, double delta, cu
   arb_clear(square), arb_clear(variance);
 }
 
-/* A message that is (epsilon0, delta0)-private by its own noise: checks that it is. */
+/* A message that is (epsilon0, delta0)-private by its own noise, whichever two users it is from:
+ * checks that it is. */
 static void read_local(reader *r, const json_t *noise, const shape *s, local *l) {
+  const shape any = shape_of_any_users(s);
   arb_t square, variance, own;
   arb_init(square), arb_init(variance), arb_init(own);
   l->mixed = read_whole(r, noise, "mixed", 1, 1e12);
   l->delta0 = read_number(r, noise, "delta0", 1e-300, 1);
   arb_set_d(l->epsilon0, read_number(r, noise, "epsilon0", 0, 1000));
-  message_square(r, noise, s, square, variance);
+  message_square(r, noise, &any, square, variance);
   if (read_ok(r)) noise_delta(r, own, square, variance, shape_length(s), l->epsilon0);
   if (read_ok(r) && !ball_at_most(own, l->delta0)) l->delta0 = 1; /* not even this: the bound is trivial */
   arb_clear(square), arb_clear(variance), arb_clear(own);
@@ -304,11 +306,12 @@ static void factored_dominate(reader *r, const json_t *grounds, double delta, cu
 
 /* Laplace noise: (L1 sensitivity / b, 0)-private in every message or batch. */
 static void read_laplace(reader *r, const json_t *noise, const shape *s, local *l) {
+  const shape any = shape_of_any_users(s);
   arb_t scale;
   arb_init(scale);
   arb_set_d(scale, read_number(r, noise, "scale", 1e-300, 1e300));
   l->mixed = json_object_get(noise, "mixed") ? read_whole(r, noise, "mixed", 1, 1e12) : 1;
-  shape_absolute(r, l->epsilon0, s);
+  shape_absolute(r, l->epsilon0, l->mixed > 1 ? &any : s);
   arb_div(l->epsilon0, l->epsilon0, scale, BITS);
   arb_clear(scale);
 }

@@ -8,6 +8,7 @@
 
 #include <faro/agent.h>
 
+#include "agent/public.h"
 #include "support/support.h"
 
 enum { D = 3, PACKED = D * (D + 1) / 2, LENGTH = PACKED + D };
@@ -155,7 +156,7 @@ static void test_release__is_linearised_between_batches(void **state) {
   faro_release_destroy(r);
 }
 
-/* Rewards alone: by search over a fixed x. */
+/* Rewards alone: by search over a fixed x, with the middle of the rewards taken off. */
 static void test_rewards__move_by_the_sensitivity(void **state) {
   (void)state;
   faro_contribution c;
@@ -173,7 +174,12 @@ static void test_rewards__move_by_the_sensitivity(void **state) {
         most = fmax(most, sqrt(square));
       }
   assert_true(most <= c.sensitivity && most > 0.999 * c.sensitivity);
-  assert_close(c.sensitivity, 1.5, 1e-9);
+  const double x[D] = {0, -2, 0};
+  double z[D];
+  faro_contribution_make(&c, x, 0.25, z);
+  assert_close(z[1], 0, 1e-15);
+  faro_contribution_make(&c, x, 0.625, z);
+  assert_close(z[1], -0.5, 1e-12);
 }
 
 /* The scale of Laplace noise that learners see is in original units, like all scales. */
@@ -190,9 +196,9 @@ static void test_rewards__laplace_noise_is_in_original_units(void **state) {
   faro_release_destroy(r);
 }
 
-/* Nobody trusted: each user adds +-h / gamma times x / L, gamma = (e - 1) / (e + 1), with the mean
- * of x y, and nothing beside x. Features too long are scaled back. The share of either sign is
- * within five standard deviations: a false alarm once in a million. */
+/* Nobody trusted: each user adds +-h / gamma times x / L, h = 0.75, gamma = (e - 1) / (e + 1), with
+ * the mean of x (y - 0.25), and nothing beside x. Features too long are scaled back. The share of
+ * either sign is within five standard deviations: a false alarm once in a million. */
 static void test_rewards__answers_are_signs_along_x(void **state) {
   (void)state;
   enum { USERS = 200000 };
@@ -209,14 +215,14 @@ static void test_rewards__answers_are_signs_along_x(void **state) {
   assert_true(faro_release_claim(r)->proven && faro_release_claim(r)->delta == 0);
   const faro_noise noise = faro_release_noise(r);
   assert_null(noise.scale);
-  assert_close(noise.answer, 1 / gamma, 1e-9);
+  assert_close(noise.answer, 0.75 / gamma, 1e-9);
   double last[D] = {0};
   double positive = 0;
   for (int i = 0; i < USERS; i++) {
-    assert_true(faro_release_absorb(r, x, 0.25));
+    assert_true(faro_release_absorb(r, x, 0.4375));
     const double *sum = faro_release_statistics(r).sum;
     const double answer = (sum[0] - last[0]) / 1.6;
-    assert_close(fabs(answer), 1 / gamma, 1e-6);
+    assert_close(fabs(answer), 0.75 / gamma, 1e-6);
     assert_close(sum[1], 0, 1e-9);
     assert_close(sum[2] - last[2], -1.2 * answer, 1e-6);
     positive += answer > 0;
@@ -253,7 +259,7 @@ static void test_rewards__answers_are_not_sent(void **state) {
   faro_release_destroy(r);
 }
 
-static faro_agent *make_agent(const char *release, bool public_arms) {
+static faro_agent *make_agent(const char *release, bool public_arms, double centre) {
   const faro_agent_params p = {.learner = "posterior",
                                .release = release,
                                .dimension = D,
@@ -262,7 +268,7 @@ static faro_agent *make_agent(const char *release, bool public_arms) {
                                .growth = 1.5,
                                .epsilon = 1,
                                .delta = 1e-6,
-                               .centre = 0.5,
+                               .centre = centre,
                                .public_arms = public_arms,
                                .seed = 1};
   faro_agent *agent = NULL;
@@ -280,21 +286,57 @@ static void teach(faro_agent *agent, uint64_t seed) {
   }
 }
 
-/* Without noise it makes no difference how the Gram matrix came about. */
+/* Without noise it makes no difference how the Gram matrix came about, nor whether rewards are
+ * centred: the release takes off what is left of their middle, and it is put back. */
 static void test_public_arms__without_noise_change_nothing(void **state) {
   (void)state;
-  faro_agent *whole = make_agent("none", false);
-  faro_agent *open = make_agent("none", true);
-  teach(whole, 7);
-  teach(open, 7);
-  const faro_policy *a = faro_agent_policy(whole);
-  const faro_policy *b = faro_agent_policy(open);
-  assert_int_equal(a->version, b->version);
-  assert_true(a->version > 5);
-  for (int i = 0; i < D; i++) assert_close(a->theta[i], b->theta[i], 1e-9);
-  for (int i = 0; i < PACKED; i++) assert_close(a->w[i], b->w[i], 1e-9);
-  faro_agent_destroy(whole);
-  faro_agent_destroy(open);
+  for (double centre = 0; centre <= 0.5; centre += 0.25) {
+    faro_agent *whole = make_agent("none", false, centre);
+    faro_agent *open = make_agent("none", true, centre);
+    teach(whole, 7);
+    teach(open, 7);
+    const faro_policy *a = faro_agent_policy(whole);
+    const faro_policy *b = faro_agent_policy(open);
+    assert_int_equal(a->version, b->version);
+    assert_true(a->version > 5);
+    for (int i = 0; i < D; i++) assert_close(a->theta[i], b->theta[i], 1e-9);
+    for (int i = 0; i < PACKED; i++) assert_close(a->w[i], b->w[i], 1e-9);
+    faro_agent_destroy(whole);
+    faro_agent_destroy(open);
+  }
+}
+
+/* All sums, and those of a batch alone, of three people after two; the first is too long. */
+static void test_public_arms__put_the_middle_back(void **state) {
+  (void)state;
+  const double x[3][D] = {{0, 4, 0}, {1, 0, -1}, {0.5, 0.5, 0}};
+  const double y[3] = {0.5, 1, 0.75};
+  faro_contribution c;
+  faro_arena arena = {0};
+  faro_public arms = {0};
+  faro_statistics s = {0};
+  double sum[D] = {0}, block[D], truth[D] = {0}, newest[D];
+  assert_ok(faro_contribution_rewards(&c, D, 2, 0.5, 1, error));
+  assert_ok(faro_public_init(&arms, &c, &arena, error));
+  for (int batch = 0; batch < 2; batch++) {
+    memset(block, 0, sizeof block);
+    memset(newest, 0, sizeof newest);
+    for (int i = batch; i < 2 + batch; i++) {
+      double z[D];
+      faro_public_add(&arms, x[i], 1);
+      faro_contribution_make(&c, x[i], y[i], z);
+      for (int k = 0; k < D; k++) block[k] += z[k] / c.vector;
+      for (int k = 0; k < D; k++) newest[k] += y[i] * (i == 0 ? 0.5 : 1) * x[i][k];
+    }
+    for (int k = 0; k < D; k++) sum[k] += block[k];
+    for (int k = 0; k < D; k++) truth[k] += newest[k];
+    s = faro_public_extend(&arms, &(faro_statistics){.sum = sum, .block = block});
+    for (int k = 0; k < D; k++) {
+      assert_close(s.sum[PACKED + k], truth[k], 1e-12);
+      assert_close(s.block[PACKED + k], newest[k], 1e-12);
+    }
+  }
+  faro_arena_free(&arena);
 }
 
 /* The claim says what it does not cover, and there is less noise. */
@@ -302,8 +344,8 @@ static void test_public_arms__claim_rewards_only(void **state) {
   (void)state;
   static const char *const names[] = {"central", "central-factored", "shuffle-bits", "local"};
   for (int k = 0; k < 4; k++) {
-    faro_agent *whole = make_agent(names[k], false);
-    faro_agent *open = make_agent(names[k], true);
+    faro_agent *whole = make_agent(names[k], false, 0.5);
+    faro_agent *open = make_agent(names[k], true, 0.5);
     assert_int_equal(faro_agent_claim(open)->protects, FARO_PROTECTS_REWARDS);
     assert_int_equal(faro_agent_claim(whole)->protects, FARO_PROTECTS_ALL);
     assert_true(faro_agent_claim(open)->proven && faro_agent_claim(open)->epsilon == 1);
@@ -320,8 +362,8 @@ static void test_public_arms__claim_rewards_only(void **state) {
 static void test_public_arms__count_whom_the_release_counts(void **state) {
   (void)state;
   const double x[D] = {1, 0, 0};
-  faro_agent *exact = make_agent("none", true);
-  faro_agent *more = make_agent("none", true);
+  faro_agent *exact = make_agent("none", true, 0.5);
+  faro_agent *more = make_agent("none", true, 0.5);
   const uint64_t missing = faro_release_missing(faro_agent_release(exact));
   assert_ok(faro_agent_learn_alike(exact, x, 1, missing, error));
   assert_ok(faro_agent_learn_alike(more, x, 1, 7 * missing, error));
@@ -438,6 +480,7 @@ int main(void) {
       cmocka_unit_test(test_rewards__answers_are_signs_along_x),
       cmocka_unit_test(test_rewards__answers_are_not_sent),
       cmocka_unit_test(test_public_arms__without_noise_change_nothing),
+      cmocka_unit_test(test_public_arms__put_the_middle_back),
       cmocka_unit_test(test_public_arms__claim_rewards_only),
       cmocka_unit_test(test_public_arms__count_whom_the_release_counts),
       cmocka_unit_test(test_public_arms__are_for_simulation_and_linear_rewards),

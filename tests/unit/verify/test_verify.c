@@ -595,6 +595,65 @@ static void test_releases__of_vectors_are_verified(void **state) {
   check_kinds(&contribution);
 }
 
+/* The same noise in original units, on rewards that were not centred. */
+static void take_centre_off(json_t *grounds, double low) {
+  const double factor = (1 - low) / 2; /* of the units: half the range, and the largest reward */
+  json_t *noise =
+      json_object_get(grounds, "classes") ? json_array_get(json_object_get(grounds, "classes"), 0) : grounds;
+  json_t *scale = json_object_get(noise, "scale");
+  json_t *sd = json_object_get(noise, "sd");
+  json_t *step = json_object_get(noise, "step"); /* deployed: noise is in steps */
+  assert_true(json_is_real(scale) || json_is_array(sd));
+  if (step) assert_int_equal(json_real_set(step, factor * json_real_value(step)), 0);
+  assert_int_equal(json_object_del(json_object_get(grounds, "contribution"), "middle"), 0);
+  if (scale) assert_int_equal(json_real_set(scale, factor * json_real_value(scale)), 0);
+  for (size_t i = 0; i < json_array_size(sd); i++) {
+    json_t *entry = json_array_get(sd, i);
+    assert_int_equal(json_real_set(entry, factor * json_real_value(entry) * (1 + 1e-11)), 0);
+  }
+}
+
+/* Amplification needs the distance of any two users. Rewards that are centred have no other;
+ * without, noise for that of neighbours, who have the same arm, is enough only where nothing is
+ * mixed. */
+static void test_rewards__that_are_mixed_need_the_distance_of_any_two_users(void **state) {
+  (void)state;
+  enum { DEPLOYED = 2, MIX = 3, KINDS = 5 };
+  const faro_release_kind *const kinds[KINDS] = {
+      &faro_release_shuffle_laplace, &faro_release_shuffle_gaussian, &faro_release_shuffle_gaussian,
+      &faro_release_central, &faro_release_central_tree};
+  const faro_release_params params = {
+      .epsilon = 1, .delta = 1e-6, .horizon = 40000, .batch = 10000, .calibration = FARO_CALIBRATION_TIGHT};
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_secure_open(&secure, error));
+  for (int i = 0; i < 2 * KINDS; i++) {
+    const double low = i % 2 ? 0.8 : 0;
+    const bool mixes = i / 2 < MIX;
+    const faro_source source = i / 2 == DEPLOYED ? faro_source_client(secure) : faro_source_none();
+    faro_contribution contribution;
+    faro_release *release = NULL;
+    faro_finding f;
+    assert_ok(faro_contribution_rewards(&contribution, 2, 1, low, 1, error));
+    assert_ok(faro_release_create(&release, kinds[i / 2], &contribution, &params, source, error));
+    char *text = faro_release_grounds(release);
+    json_t *grounds = json_loads(text, 0, NULL);
+    assert_ok(faro_verify_claim(grounds, 1, 1e-6, &f, error));
+    assert_int_equal(f.verdict, FARO_VERIFIED);
+    json_t *middle = json_object_get(json_object_get(grounds, "contribution"), "middle");
+    faro_error refusal = {0};
+    assert_int_equal(json_real_set(middle, json_real_value(middle) * 0.99), 0);
+    assert_int_equal(faro_verify_claim(grounds, 1, 1e-6, &f, &refusal), FARO_INVALID);
+    assert_non_null(strstr(refusal.message, "middle must be halfway between low and high"));
+    take_centre_off(grounds, low);
+    assert_ok(faro_verify_claim(grounds, 1, 1e-6, &f, error));
+    assert_int_equal(f.verdict, mixes ? FARO_WRONG : FARO_VERIFIED);
+    json_decref(grounds);
+    free(text);
+    faro_release_destroy(release);
+  }
+  faro_secure_close(secure);
+}
+
 static void test_documents__are_refused_by_name(void **state) {
   (void)state;
   static const struct {
@@ -663,6 +722,7 @@ int main(void) {
       cmocka_unit_test(test_bits__walk_finds_the_widest_step),
       cmocka_unit_test(test_claims__change_with_the_noise),
       cmocka_unit_test(test_claims__without_grounds_are_not_verified),
+      cmocka_unit_test(test_rewards__that_are_mixed_need_the_distance_of_any_two_users),
       cmocka_unit_test(test_documents__are_refused_by_name),
       cmocka_unit_test(test_releases__are_verified),
       cmocka_unit_test(test_releases__of_vectors_are_verified),
