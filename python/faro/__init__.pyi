@@ -203,7 +203,7 @@ class Way:
     low: float
     high: float
     learnt: float
-    bits: float
+    bytes: float
     noise: float
     chosen: bool
     needed: int

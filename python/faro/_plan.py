@@ -21,7 +21,7 @@ class Way:
     """One way to learn under one trust model: learner, release, schedule, what to expect, and the claim.
 
     Attributes: learner, release, trust, shufflers, batch, growth, largest, updates, regret (with its interval low ..
-    high), learnt, bits, noise, chosen, needed, claim, experiment (YAML for faro.run).
+    high), learnt, bytes (that a user sends), noise, chosen, needed, claim, experiment (YAML for faro.run).
     """
 
     def __init__(self, values, problem):
@@ -45,7 +45,7 @@ class Way:
     def row(self):
         """A flat dictionary, for a data frame."""
         names = ("trust", "learner", "release", "shufflers", "batch", "growth", "largest", "updates", "regret", "low",
-                 "high", "learnt", "bits", "noise", "chosen", "needed")
+                 "high", "learnt", "bytes", "noise", "chosen", "needed")
         return {**{name: getattr(self, name) for name in names}, "claim": str(self.claim)}
 
     def __repr__(self):

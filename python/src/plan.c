@@ -48,7 +48,7 @@ static PyObject *way_dict(const faro_way *way) {
       (unsigned long long)way->largest, "growth", way->growth, "automatic", PyBool_FromLong(way->automatic),
       "surrogate", PyBool_FromLong(way->surrogate), "updates", (unsigned long long)way->updates, "regret",
       way->regret.mean, "low", way->regret.low, "high", way->regret.high, "error", way->error, "chosen",
-      PyBool_FromLong(way->chosen), "learnt", way->learnt, "bits", way->bits, "noise", way->noise, "needed",
+      PyBool_FromLong(way->chosen), "learnt", way->learnt, "bytes", way->bytes, "noise", way->noise, "needed",
       (unsigned long long)way->needed, "claim", claim_dict(&way->claim, NULL), "experiment",
       way->experiment ? way->experiment : "");
   return dict;

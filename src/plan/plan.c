@@ -220,11 +220,11 @@ static bool is_as_good(const plan_way *w, const plan_way *best) {
 }
 
 static bool is_cheaper(const faro_way *a, const faro_way *b) {
-  return a->shufflers != b->shufflers ? a->shufflers < b->shufflers : a->bits < b->bits;
+  return a->shufflers != b->shufflers ? a->shufflers < b->shufflers : a->bytes < b->bytes;
 }
 
 /* Of the ways of a group that are as good as the best: the one with the fewest shufflers, and then
- * the fewest bits. */
+ * the fewest bytes. */
 static plan_way *choice_of(const planner *r, faro_trust group) {
   const plan_way *best = best_of(r, group);
   plan_way *choice = best_of(r, group);

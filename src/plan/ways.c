@@ -87,7 +87,7 @@ static void describe(plan_way *made) {
   way->batch = cell->settings.batch;
   way->growth = cell->settings.growth;
   way->largest = cell->settings.largest;
-  way->bits = cell->cost.bits;
+  way->bytes = cell->cost.bytes;
   way->noise = cell->noise;
   way->claim = cell->claim;
 }

@@ -117,6 +117,8 @@ static bool is_told(where place, const faro_cell *cell) {
 
 static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
   const bool counted = outcome->users > 0; /* by phases and terms, because users differ in what they send */
+  json_object_set_new(result, "bytes_per_user",
+                      number(counted ? outcome->bytes / outcome->users : cell->cost.bytes));
   json_object_set_new(result, "bits_per_user",
                       number(counted ? outcome->sent / outcome->users : cell->cost.bits));
   json_object_set_new(result, "messages_per_user",

@@ -137,8 +137,18 @@ NUMBER_COLUMN(reward, row->reward)
 NUMBER_COLUMN(behind, row->behind)
 NUMBER_COLUMN(median, row->regret.median)
 NUMBER_COLUMN(updates, row->updates)
-NUMBER_COLUMN(bits, row->bits)
 NUMBER_COLUMN(seconds, row->seconds)
+
+static double sends_of(const faro_report *report, const faro_view_row *row) {
+  (void)report;
+  return row->sends;
+}
+
+static void add_sends(const faro_report *report, const faro_view_row *row, faro_text *out) {
+  char text[FARO_NUMBER_SIZE];
+  (void)report;
+  faro_text_add(out, "%s", faro_bytes(row->sends, text));
+}
 
 #define PERCENT_COLUMN(name, expression)                                                                     \
   static double name##_of(const faro_report *report, const faro_view_row *row) {                             \
@@ -169,7 +179,7 @@ static const column columns[] = {
     {"median", "of the instances", false, true, add_median, median_of},
     {"tail", "share of instances above three times the mean", false, true, add_tail, tail_of},
     {"updates", "of the policy", false, true, add_updates, updates_of},
-    {"bits per user", "sent", false, true, add_bits, bits_of},
+    {"sends", "what a user sends, as reports of the protocol", false, true, add_sends, sends_of},
     {"V shifted",
      "share of updates in which noise had made the design matrix indefinite, so that it was "
      "shifted and the confidence region widened",

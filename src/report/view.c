@@ -177,7 +177,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .batch = read_batch(json_object_get(settings, "batch")),
                          .growth = read_batch(json_object_get(settings, "growth")),
                          .rounds = real(json_object_get(result, "rounds")),
-                         .bits = real(json_object_get(result, "bits_per_user")),
+                         .sends = real(json_object_get(result, "bytes_per_user")), /* missing in older runs */
                          .messages = real(json_object_get(result, "messages_per_user")),
                          .contributions = real_or(claim, "contributions", 1),
                          .actions = text(claim, "actions"), /* missing in older runs */
@@ -193,7 +193,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  const double numbers[] = {row->batch, row->rounds, row->bits, row->messages, row->contributions};
+  const double numbers[] = {row->batch, row->rounds, row->messages, row->contributions};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
   if (!(row->label && row->learner && row->release && row->calibration && row->trust && row->level &&

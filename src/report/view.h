@@ -38,7 +38,8 @@ typedef struct faro_view_row {
   double uniform, fixed;                    /* mean regret of simple play (faro_yardstick); NaN: absent */
   double learnt;                            /* 1 - regret / uniform; NaN: absent */
   const double *each;                       /* the measure of every instance; NULL: not kept */
-  double bits, messages;                    /* sent by a user */
+  double sends;                             /* bytes that a user sends; NaN: absent */
+  double messages;                          /* of a user, to a shuffler */
 #define OUTCOME(member, ...) double member; /* NaN if the document does not have it */
 #include <faro/outcomes.def>
 #undef OUTCOME

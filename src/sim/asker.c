@@ -89,6 +89,7 @@ static faro_status check_claim(const table *s, faro_error *error) {
 static void end_term(table *s) {
   if (!s->study) return;
   const faro_cost cost = faro_study_cost(s->study);
+  s->record->bytes += s->people * cost.bytes;
   s->record->sent += s->people * cost.bits;
   s->record->posted += s->people * cost.messages;
   faro_study_destroy(s->study);

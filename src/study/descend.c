@@ -271,6 +271,7 @@ faro_status faro_study_descend(faro_study *study, const faro_question *ask, cons
   const double ratio = ratio_of(release);
   const bool known = faro_release_noise(release).laplace == 0; /* the certificate needs sub-Gaussian noise */
   if (people_answer(study)) {
+    study->cost.bytes += (double)c.steps * cost.bytes;
     study->cost.bits += (double)c.steps * cost.bits;
     study->cost.messages += (double)c.steps * cost.messages;
   }

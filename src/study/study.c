@@ -173,6 +173,7 @@ static faro_status build(faro_study *s, faro_error *error) {
 }
 
 static void add_cost(faro_study *s, faro_cost cost, double times) {
+  s->cost.bytes += times * cost.bytes;
   s->cost.bits += times * cost.bits;
   s->cost.messages += times * cost.messages;
 }

@@ -83,7 +83,7 @@ journal_only() {
     .experiment == "000-fig1" and (.results | length == 15) and (.results | all(
       (.label | text) and (.learner | text) and (.release | text) and (.epsilon | number) and (.delta | number) and
       (.regret | (.mean | number) and (.sd | number) and (.median | number)) and
-      .rounds == 300 and .instances == 3 and (.bits_per_user | number) and .updates > 0 and (.seconds | number) and
+      .rounds == 300 and .instances == 3 and (.bytes_per_user | number) and (.bits_per_user | number) and .updates > 0 and (.seconds | number) and
       (.claim | (.epsilon | number_or_null) and (.delta | number_or_null) and (.trust | text) and .level == "event" and
         (.proven | type == "boolean") and (.by | text)) and
       (.release == "none") == (.claim.epsilon == null) and (has("curve") | not)))' <<<"$output"
@@ -136,7 +136,7 @@ journal_only() {
     .[0] as $r | .[1] as $c | $r.label == $c.label and $r.epsilon == $c.epsilon and
     $r.regret.mean == $c.regret_mean and $r.regret.sd == $c.regret_sd and $r.regret.se == $c.regret_se and
     $r.regret.q25 == $c.regret_q25 and $r.regret.median == $c.regret_median and $r.regret.q75 == $c.regret_q75 and
-    $r.bits_per_user == $c.bits_per_user and $r.updates == $c.updates and $r.shifted == $c.shifted and
+    $r.bytes_per_user == $c.bytes_per_user and $r.updates == $c.updates and $r.shifted == $c.shifted and
     $r.claim.epsilon == $c.claim_epsilon and $r.claim.delta == $c.claim_delta and $r.claim.by == $c.by)' <<<"$output"
   csv_rows "$T/a/curves.csv" | jq -s '.[1:] | map(.[3])' >"$T/curve"
   jq -e --slurpfile curve "$T/curve" '[.results[].curve.mean[]] == $curve[0]' "$T/a/run.json"

@@ -254,7 +254,7 @@ static void test_advice__prefers_what_is_cheaper_among_equals(void **state) {
   const faro_way *way = advice->way;
   assert_true(way[0].chosen && way[0].shufflers == 1);
   assert_true(way[1].regret.mean < way[0].regret.mean && way[0].regret.mean < 1.1 * way[1].regret.mean);
-  assert_true(way[0].bits < way[1].bits);
+  assert_true(way[0].bytes < way[1].bytes);
   faro_advice_destroy(advice);
 }
 
