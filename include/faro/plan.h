@@ -32,6 +32,7 @@ typedef struct faro_problem {
    * 0: one round, and the claim is about rounds. */
   uint64_t contributions;
   unsigned trusts;    /* sum of 1U << FARO_TRUST_...: who is there; 0: every trust model */
+  double honest;      /* share of a batch that does not collude with the server; 0: 0.9 */
   uint64_t shufflers; /* the most shufflers where there are several; 0: 5 */
 } faro_problem;
 

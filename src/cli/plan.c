@@ -42,6 +42,9 @@ static const faro_field options[] = {
      .help = "who may see raw data; by default every answer is compared"},
     {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, problem.shufflers), .least = 2, .most = 20, .value = "S",
      .help = "the most shufflers, where there are several; 5 by default"},
+    {"honest", FARO_FIELD_REAL, FARO_AT(request, problem.honest), .least = 1e-6, .most = 1, .value = "H",
+     .help =
+         "share of a batch that does not collude with the server; 0.9 by default, as a service would ask"},
     {"contributions", FARO_FIELD_COUNT, FARO_AT(request, problem.contributions), .least = 1, .most = 1000,
      .value = "M",
      .help = "everybody takes part M times, and the guarantee covers all of it together; by default it "
@@ -215,8 +218,12 @@ static void print_problem(const request *r, const faro_advice *advice) {
   add_problem(r, &out);
   if (!out.failed) say(0, "%s", out.data);
   faro_text_clear(&out);
-  say(0, "guarantee: %s for %s", faro_pair_above(p->epsilon, p->delta, pair),
-      p->contributions > 0 ? "everything that one user does" : "each round");
+  char colluders[64] = "";
+  if (p->honest < 1)
+    snprintf(colluders, sizeof colluders, ", even if %.3g %% of a batch collude with the server",
+             100 * (1 - p->honest));
+  say(0, "guarantee: %s for %s%s", faro_pair_above(p->epsilon, p->delta, pair),
+      p->contributions > 0 ? "everything that one user does" : "each round", colluders);
   say(0, "Random play incurs a regret of %.0f.", advice->uniform);
 }
 
@@ -313,12 +320,13 @@ static int print_json(const request *r, const faro_advice *advice) {
   const faro_problem *p = &r->problem;
   json_t *ways = json_array();
   for (size_t i = 0; i < advice->count; i++) json_array_append_new(ways, way_json(r, &advice->way[i]));
-  json_t *made = json_pack(
-      "{s:{s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:I}, s:I, s:f, s:b, s:f, s:o}", "problem", "users",
-      (json_int_t)p->users, "dimension", (json_int_t)p->dimension, "arms", (json_int_t)p->arms, "epsilon",
-      p->epsilon, "delta", p->delta, "contexts", contexts(r->contexts), "rewards", rewards(r->rewards),
-      "contributions", (json_int_t)p->contributions, "rounds", (json_int_t)advice->rounds, "uniform",
-      advice->uniform, "simulated", (int)r->options.simulate, "error", advice->error, "plans", ways);
+  json_t *made = json_pack("{s:{s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:s, s:I}, s:I, s:f, s:b, s:f, s:o}",
+                           "problem", "users", (json_int_t)p->users, "dimension", (json_int_t)p->dimension,
+                           "arms", (json_int_t)p->arms, "epsilon", p->epsilon, "delta", p->delta, "honest",
+                           p->honest, "contexts", contexts(r->contexts), "rewards", rewards(r->rewards),
+                           "contributions", (json_int_t)p->contributions, "rounds",
+                           (json_int_t)advice->rounds, "uniform", advice->uniform, "simulated",
+                           (int)r->options.simulate, "error", advice->error, "plans", ways);
   char *text = made ? json_dumps(made, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
   json_decref(made);
   return cli_print(stdout, text);
@@ -351,7 +359,7 @@ static void complete(request *r) {
 }
 
 static int run(int argc, char **argv) {
-  request r = {.problem.delta = 1e-6};
+  request r = {.problem = {.delta = 1e-6, .honest = 0.9}};
   faro_error error = {0};
   faro_advice *advice = NULL;
   int words = 0;

@@ -53,6 +53,8 @@ static faro_status check_budget(const faro_problem *p, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", p->epsilon);
   if (!(p->delta >= 1e-15 && p->delta < 1))
     return faro_fail(error, FARO_INVALID, "delta must be at least 1e-15 and below 1 (got %g)", p->delta);
+  if (!(p->honest >= 0 && p->honest <= 1))
+    return faro_fail(error, FARO_INVALID, "honest must be 0 (0.9) .. 1 (got %g)", p->honest);
   return FARO_OK;
 }
 

@@ -274,6 +274,8 @@ static void add_notes(const sheet *s, const faro_table_style *style, faro_text *
   faro_view_add_limited(report, s->brief, "", "\n", add_plain, &plain);
   faro_view_add_data(report, "", "\n", add_plain, &plain);
   faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
+  faro_view_add_schedules(report, "", "\n", add_plain, &plain);
+  faro_view_add_idle_shufflers(report, "", "\n", add_plain, &plain);
   faro_view_add_bends(report, "", "\n", add_plain, &plain);
   faro_view_add_left_out(report, "", "\n", add_plain, &plain);
   faro_view_add_refused(report, "", "\n", &plain);

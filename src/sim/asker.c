@@ -54,6 +54,7 @@ static faro_study_params study_params(const faro_cell *cell, uint64_t people) {
                              .failure = s->failure,
                              .epsilon = s->epsilon,
                              .delta = s->delta,
+                             .honest = s->honest,
                              .calibration = s->calibration};
 }
 

@@ -127,6 +127,7 @@ static faro_status make_release(const faro_study *s, double residual, const faro
                                       .horizon = steps * people,
                                       .batch = people,
                                       .grid = (uint64_t)grid,
+                                      .honest = s->params.honest,
                                       .level = whole ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                                       .contributions = whole ? steps : 1,
                                       .calibration = whole ? FARO_CALIBRATION_TIGHT : FARO_CALIBRATION_PAPER};

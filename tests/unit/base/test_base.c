@@ -156,9 +156,8 @@ static void test_text__of_bytes_has_a_unit(void **state) {
   static const struct {
     double bytes;
     const char *text;
-  } cases[] = {{152, "152 B"},   {152.4, "152 B"},  {999.4, "999 B"},     {999.6, "1.0 kB"},
-               {8132, "8.1 kB"}, {9960, "10 kB"},   {1.15e6, "1.1 MB"}, {3e15, "3000 TB"},
-               {0, "0 B"},       {(double)NAN, "-"}};
+  } cases[] = {{152, "152 B"},  {152.4, "152 B"},   {999.4, "999 B"},  {999.6, "1.0 kB"}, {8132, "8.1 kB"},
+               {9960, "10 kB"}, {1.15e6, "1.1 MB"}, {3e15, "3000 TB"}, {0, "0 B"},        {(double)NAN, "-"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[FARO_NUMBER_SIZE];
     assert_string_equal(faro_bytes(cases[i].bytes, text), cases[i].text);
