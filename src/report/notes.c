@@ -118,7 +118,7 @@ static void add_place(const faro_report *report, const faro_view_row *row, const
 }
 
 /* The rows of a label that learnt nothing: how many, of how many, how many of them did even worse,
- * and beside what. */
+ * and beside which uniform play. */
 typedef struct idle {
   size_t count, all, worse;
   double least, most;
@@ -132,8 +132,8 @@ static idle find_idle(const faro_report *report, const faro_view_row *row) {
     if (!faro_view_learnt_nothing(other)) continue;
     found.count++;
     found.worse += other->learnt < -NOTHING;
-    found.least = fmin(found.least, other->base);
-    found.most = fmax(found.most, other->base);
+    found.least = fmin(found.least, other->uniform);
+    found.most = fmax(found.most, other->uniform);
   }
   return found;
 }
@@ -153,6 +153,7 @@ static void add_idle_places(const faro_report *report, const faro_view_row *row,
 
 void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
                           void (*add)(faro_text *, const char *), faro_text *out) {
+  if (faro_view_has_classes(report)) return; /* faro_view_add_no_better says it of the constant class */
   for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
     if (!is_first(report, row)) continue;
     const idle found = find_idle(report, row);
@@ -162,8 +163,8 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
     add(out, row->label);
     faro_text_add(out, " learnt nothing");
     if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
-    faro_text_add(out, ": its %s is %s %s%s (%s", faro_view_word(report),
-                  found.worse == found.count ? "above that of" : "that of", faro_view_base_name(report),
+    faro_text_add(out, ": its %s is %s uniform play%s (%s", faro_view_word(report),
+                  found.worse == found.count ? "above that of" : "that of",
                   found.worse > 0 && found.worse < found.count ? " or more" : "",
                   faro_brief(found.least, number));
     if (found.least < found.most) faro_text_add(out, " to %s", faro_brief(found.most, number));
@@ -171,12 +172,12 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
   }
 }
 
-/* Whether a row learnt something, and no more than which single arm is best: its interval reaches
- * that arm's measure. */
+/* Whether a row learnt no more than which single arm is best: its interval reaches that arm's
+ * measure. Others that learnt nothing are named already. */
 static bool is_no_better(const faro_report *report, const faro_view_row *row) {
   const double reach = isfinite(row->high) ? row->high : row->regret.mean;
   return faro_view_has_rows(report) && strcmp(row->learner, "uniform") != 0 &&
-         !faro_view_learnt_nothing(row) && reach >= row->fixed;
+         (faro_view_has_classes(report) || !faro_view_learnt_nothing(row)) && reach >= row->fixed;
 }
 
 void faro_view_add_no_better(const faro_report *report, const char *before, const char *after,

@@ -246,6 +246,7 @@ static void test_advice__prefers_what_is_cheaper_among_equals(void **state) {
                                  .arms = 20,
                                  .epsilon = 0.05,
                                  .delta = 1e-6,
+                                 .honest = 1,
                                  .shufflers = 3,
                                  .trusts = 1U << FARO_TRUST_CONCURRENT};
   const faro_advice_options options = {.instances = 12, .jobs = 1, .seed = 2};
