@@ -33,6 +33,20 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
   has "$output" "Everybody was simulated."
 }
 
+@test "plan counts on nine tenths of a batch, unless told otherwise" {
+  faro 0 plan "${small[@]}" --trust shuffler
+  has "$output" "guarantee: (2, 1e-6) for each round, even if 10 % of a batch collude with the server"
+  faro 0 plan "${small[@]}" --trust shuffler --honest 1
+  not has "$output" "collude"
+  faro 0 plan "${small[@]}" --trust shuffler --json
+  jq -e '.problem.honest == 0.9 and (.plans | all(.experiment | contains("honest: 0.9\n")))' <<<"$output"
+  local noise='[.plans[] | select(.release == "shuffle-bits" and .learner == "linucb")][0] | .noise * (.batch | sqrt)'
+  local nine; nine=$(jq "$noise" <<<"$output")
+  faro 0 plan "${small[@]}" --trust shuffler --honest 0.1 --json
+  jq -e --argjson nine "$nine" "($noise) > \$nine" <<<"$output"
+  faro 2 plan "${small[@]}" --honest 0
+}
+
 @test "what plan writes can be run" {
   faro 0 plan "${small[@]}" --trust server --write "$T/plan.yaml"
   has "$output" "faro run $T/plan.yaml"

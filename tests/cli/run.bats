@@ -127,6 +127,48 @@ journal_only() {
   ! grep -q $'\033\\[31m' "$T/shown"
 }
 
+# Two learners behind one release, of which the second has batches of one size.
+rivals() {
+  printf 'horizon: 1200\ninstances: 2\nenvironment: {name: linear-fixed, dimension: 3, arms: 5}\nalgorithms:
+  - {learner: posterior, release: shuffle-bits, label: <p>}\n  - {learner: linucb, release: shuffle-bits}
+  - {learner: linucb, release: central-factored}\n  - {learner: posterior, release: none}\n  - {learner: linucb, release: none}\n'
+}
+
+@test "rows that differ in their learner and in their batches are named" {
+  rivals >"$T/rivals.yaml"
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/a"
+  [ "$(grep -c '^batches differ' <<<"$output")" = 1 ]
+  grep -qE '^batches differ: <p> \([0-9]+\.\.\), linucb/shuffle-bits \([0-9]+\); --set batch=B compares the learners alone$' <<<"$output"
+  has "$(cat "$T/a/report.html")" "<p>batches differ: &lt;p&gt; ("
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/b" --set batch=100
+  not has "$output" "batches differ"
+}
+
+@test "a shuffler that adds nothing to what messages promise by themselves is named" {
+  printf 'horizon: 500\ninstances: 1\nepsilon: 5\nbatch: 50\nenvironment: {name: linear-fixed, dimension: 3, arms: 5}\nalgorithms:
+  - {learner: posterior, release: shuffle-response, label: one}\n  - {learner: posterior, release: shuffle-bits}\n' >"$T/idle.yaml"
+  faro 0 run "$T/idle.yaml" --quiet --out "$T/a"
+  has "$output" $'\none: the shuffler adds nothing here; each message promises as much by itself\n'
+  faro 0 run "$T/idle.yaml" --quiet --out "$T/b" --set epsilon=0.5 --set batch=250
+  not has "$output" "adds nothing"
+}
+
+@test "honest: the claim counts on the noise of this share of a batch, and a campaign promises the same" {
+  rivals >"$T/rivals.yaml"
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/a" --set honest=0.9 --set batch=100
+  has "$output" ", honest 0.9, batch 100,"
+  jq -e '[.results[] | select(.release == "shuffle-bits") | .grounds.levels[].nodes[] | .users == 100 and .honest == 90] |
+    length == 2 and all' "$T/a/run.json"
+  faro 0 verify "$T/a"
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/b" --set batch=100
+  not has "$output" "honest"
+  # nine tenths of the users add all the noise that ten tenths added, rounded up for each of them
+  local sums='[.results[] | select(.release == "shuffle-bits") | .grounds.levels[0].nodes[0] | .honest * .bits] | .[0]'
+  jq -n -e --argjson a "$(jq "$sums" "$T/a/run.json")" --argjson b "$(jq "$sums" "$T/b/run.json")" '$a / $b | . > 0.99 and . < 1.01'
+  faro 3 run "$T/rivals.yaml" --quiet --out "$T/c" --set honest=0.9 --set calibration=paper --set batch=100
+  has "$stderr" "honest must be 1 under calibration paper"
+}
+
 @test "numbers in summary.csv and curves.csv read back exactly" {
   check_test
   faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
