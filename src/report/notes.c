@@ -1,5 +1,4 @@
-/* notes: sentences under a table: who learnt nothing, which algorithms differ, and what else differs
- * between them. */
+/* notes: sentences under a table: who learnt nothing, which algorithms differ, and in what else. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

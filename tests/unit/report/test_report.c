@@ -176,9 +176,9 @@ static void test_all__report_user_level_and_refusals(void **state) {
       strstr(table, "population 10, epsilon 1, delta 1e-6, batch 5, level user, contributions 4"));
   assert_non_null(strstr(table, "% of rounds were not counted: the user had contributed as often"));
   char *csv = faro_report_summary_csv(report);
-  assert_non_null(
-      strstr(csv, "shifted,refused,communication_bytes,best_arm_lost,early,explored,lower_bound,claim_epsilon,"
-                  "claim_delta,claim_contributions,trust,level,"));
+  assert_non_null(strstr(
+      csv, "shifted,refused,communication_bytes,best_arm_lost,early,explored,lower_bound,claim_epsilon,"
+           "claim_delta,claim_contributions,trust,level,"));
   assert_non_null(strstr(csv, ",1,1e-6,4,\"local\",\"user\",\"proven\","));
   char *json = faro_report_json(report);
   json_t *document = json_loads(json, 0, NULL);
