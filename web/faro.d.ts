@@ -98,7 +98,7 @@ export interface Claim {
   contributions: number;
   /** With what earlier campaigns on the same people have spent. */
   total: { epsilon: number; delta: number };
-  /** Even if shufflers and analyzer work together; null: nothing then. */
+  /** Even if shufflers and analyzer collude; null: nothing then. */
   alone: { epsilon: number; delta: number } | null;
 }
 

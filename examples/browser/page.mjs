@@ -40,7 +40,7 @@ function showPromise(client) {
     (factor > 20 ? " That is a weak promise: an example has few people to hide among." : "");
   const facts = {
     claim: `epsilon ${epsilon}, delta ${delta}, level ${level}, proven, computed again by your browser`,
-    trust: `the shuffler at ${client.shufflers.map(({ url }) => url).join(", ")}, which must not work with the analyzer`,
+    trust: `the shuffler at ${client.shufflers.map(({ url }) => url).join(", ")}, which must not collude with the analyzer`,
     crowd: `${client.batch} people in a batch, of whom ${Math.floor(client.honest * client.batch)} must be honest`,
     policy: `version ${client.version}`,
     you: `${client.counts.delivered} of ${contributions} answers sent, ${client.counts.waiting} waiting`,

@@ -247,7 +247,7 @@ typedef struct faro_client_terms {
   const char *trust;                         /* "local", "shuffle", "concurrent" or "joint" */
   bool user_level;                           /* the claim covers all reports of a client together */
   uint64_t contributions;                    /* the most reports of a client that the claim covers */
-  double alone_epsilon, alone_delta;         /* even if shufflers and analyzer work together; 0: nothing */
+  double alone_epsilon, alone_delta;         /* even if shufflers and analyzer collude; 0: nothing */
   double honest;                             /* share of a batch on whose noise the claim counts */
   uint64_t batch, largest, batches; /* reports in the first and the largest batch; number of batches */
   uint64_t wait;                    /* batches that a choice may wait for its reward; 0: for ever */

@@ -32,6 +32,7 @@ typedef struct faro_problem {
    * 0: one round, and the claim is about rounds. */
   uint64_t contributions;
   unsigned trusts;    /* sum of 1U << FARO_TRUST_...: who is there; 0: every trust model */
+  double honest;      /* share of a batch that does not collude with the server; 0: 0.9 */
   uint64_t shufflers; /* the most shufflers where there are several; 0: 5 */
 } faro_problem;
 
@@ -65,10 +66,10 @@ typedef struct faro_way {
   faro_expected regret;
   double error; /* typical error of predicting it, as a factor; 1: everybody was simulated */
   /* Recommended for its trust model: of the ways that show no difference to the best, the one with
-   * the fewest shufflers, and then the fewest bits. */
+   * the fewest shufflers, and then the fewest bytes sent. */
   bool chosen;
   double learnt; /* 1 - regret over that of uniform play; may be below 0 */
-  double bits;   /* sent by a user */
+  double bytes;  /* that a user sends, see faro_cost */
   double noise;  /* standard deviation of the noise in an entry of the last sum of x y */
   /* Chosen ways that learn less than half: how many users it would take to learn half; 0: not
    * sought, or more than 10^9. */

@@ -110,7 +110,7 @@ typedef struct faro_claim {
   faro_protects protects;
   unsigned assumes; /* of the data: bits of faro_assumes */
   /* Shufflers only: what a user's own messages give, all rounds that the claim covers, even if
-   * shufflers and server work together. Always proven; 0 if nothing is known. */
+   * shufflers and server collude. Always proven; 0 if nothing is known. */
   double local_epsilon, local_delta;
   char by[FARO_BY_SIZE];
 } faro_claim;

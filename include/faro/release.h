@@ -66,7 +66,8 @@ typedef struct faro_release_params {
 
 /* What taking part costs a user. */
 typedef struct faro_cost {
-  double bits;     /* sent by a user */
+  double bytes;    /* of a user's reports, as they are sent (docs/protocol.md) */
+  double bits;     /* of information in them, as papers count */
   double messages; /* handed to the shuffler by a user; 0 without a shuffler */
 } faro_cost;
 

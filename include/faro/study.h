@@ -40,6 +40,7 @@ typedef struct faro_study_params {
   uint64_t horizon;      /* T of the whole algorithm, for the constants of calibration figure */
   double failure;        /* zeta, for the same; and the probability with which bounds of fits may fail */
   double epsilon, delta; /* for everything together */
+  double honest;         /* see faro_release_params */
   faro_calibration calibration;
 } faro_study_params;
 

@@ -203,7 +203,7 @@ class Way:
     low: float
     high: float
     learnt: float
-    bits: float
+    bytes: float
     noise: float
     chosen: bool
     needed: int
@@ -230,7 +230,7 @@ def releases() -> List[Dict[str, Any]]: ...
 def environments() -> List[Dict[str, Any]]: ...
 def plan(*, users: int, dimension: int, arms: int, epsilon: float, delta: float, contexts: str = "fresh",
          rewards: str = "linear", contributions: int = 0, trusts: Union[str, Sequence[str]] = (), shufflers: int = 0,
-         simulate: bool = False, seed: int = 0, instances: int = 0, jobs: int = 0,
+         honest: float = 0.9, simulate: bool = False, seed: int = 0, instances: int = 0, jobs: int = 0,
          progress: Optional[_Progress] = None) -> Plan: ...
 def run(experiment: Union[Mapping[str, Any], str, "PathLike[str]"], *, set: Optional[Mapping[str, Any]] = None,
         quick: bool = False, jobs: int = 0, progress: Union[bool, _Progress, None] = None,

@@ -21,7 +21,7 @@ class Way:
     """One way to learn under one trust model: learner, release, schedule, what to expect, and the claim.
 
     Attributes: learner, release, trust, shufflers, batch, growth, largest, updates, regret (with its interval low ..
-    high), learnt, bits, noise, chosen, needed, claim, experiment (YAML for faro.run).
+    high), learnt, bytes (that a user sends), noise, chosen, needed, claim, experiment (YAML for faro.run).
     """
 
     def __init__(self, values, problem):
@@ -35,7 +35,7 @@ class Way:
         contributions = p.get("contributions", 0)
         known = known_of(_world(p), self.learner, self.surrogate, "tight")
         known.update(learner=self.learner, release=self.release, epsilon=p["epsilon"], delta=p["delta"],
-                     horizon=p["users"] * max(1, contributions), shufflers=self.shufflers)
+                     horizon=p["users"] * max(1, contributions), shufflers=self.shufflers, honest=p.get("honest", 0.9))
         if not self.automatic:
             known.update(batch=self.batch, growth=self.growth, largest=self.largest)
         if contributions > 0:
@@ -45,7 +45,7 @@ class Way:
     def row(self):
         """A flat dictionary, for a data frame."""
         names = ("trust", "learner", "release", "shufflers", "batch", "growth", "largest", "updates", "regret", "low",
-                 "high", "learnt", "bits", "noise", "chosen", "needed")
+                 "high", "learnt", "bytes", "noise", "chosen", "needed")
         return {**{name: getattr(self, name) for name in names}, "claim": str(self.claim)}
 
     def __repr__(self):
@@ -83,10 +83,11 @@ class Plan(list):
 
 
 def plan(*, users, dimension, arms, epsilon, delta, contexts="fresh", rewards="linear", contributions=0, trusts=(),
-         shufflers=0, simulate=False, seed=0, instances=0, jobs=0, progress=None):
+         shufflers=0, honest=0.9, simulate=False, seed=0, instances=0, jobs=0, progress=None):
     """Which release, learner and schedule suit a problem, before anything is run (faro/plan.h).
 
     trusts: who is there, some of joint (a trusted server), shuffle, concurrent, local; left out: all of them.
+    honest: the share of a batch that does not collude with the server, on whose noise claims count.
     progress: called with (done, total, share) now and then; an exception in it stops the work.
     """
     bits = 0
@@ -95,7 +96,7 @@ def plan(*, users, dimension, arms, epsilon, delta, contexts="fresh", rewards="l
             raise _faro.InvalidError("trusts must be some of %s (got %r)" % (", ".join(_TRUSTS), name))
         bits |= 1 << _TRUSTS.index(name)
     problem = dict(users=users, dimension=dimension, arms=arms, epsilon=epsilon, delta=delta, contexts=contexts,
-                   rewards=rewards, contributions=contributions, shufflers=shufflers)
+                   rewards=rewards, contributions=contributions, shufflers=shufflers, honest=honest)
     advice = _faro.plan(**problem, trusts=bits, simulate=simulate, seed=seed, instances=instances, jobs=jobs,
                         progress=progress)
     return Plan(advice, problem)

@@ -403,7 +403,7 @@ static PyObject *policy(PyObject *self, void *unused) {
 static PyObject *cost(PyObject *self, void *unused) {
   (void)unused;
   const faro_cost c = faro_agent_cost(((agent_object *)self)->agent);
-  return Py_BuildValue("{s:d,s:d}", "bits", c.bits, "messages", c.messages);
+  return Py_BuildValue("{s:d,s:d,s:d}", "bytes", c.bytes, "bits", c.bits, "messages", c.messages);
 }
 
 static PyObject *batch(PyObject *self, void *unused) {
@@ -603,7 +603,9 @@ static PyGetSetDef members[] = {
     {"_claim", claim, NULL, "The claim as a dictionary.", NULL},
     {"_policy", policy, NULL, "The policy as a dictionary.", NULL},
     {"_arguments", given_arguments, NULL, "The arguments it was made from.", NULL},
-    {"cost", cost, NULL, "What taking part costs a person: bits sent, messages to the shuffler.", NULL},
+    {"cost", cost, NULL,
+     "What taking part costs a person: bytes sent, bits of information in them, messages to the shuffler.",
+     NULL},
     {"batch", batch, NULL, "People before the first release.", NULL},
     {"batches", batches, NULL, "Batches published so far.", NULL},
     {"missing", missing, NULL, "People that the open batch still waits for; 0: nothing more is published.",

@@ -32,6 +32,7 @@ static const faro_setting table[] = {
     {"contexts", FARO_SETTING_CHOICE, AT(contexts), 0, 0, 0, contexts_words, "where arms come from"},
     {"rewards", FARO_SETTING_CHOICE, AT(rewards), 0, 0, 0, link_words, "mean reward"},
     {"contributions", FARO_SETTING_COUNT, AT(contributions), 0, 1e9, 0, NULL, "rounds of one person"},
+    {"honest", FARO_SETTING_REAL, AT(honest), 0, 1, 0, NULL, "share of a batch that does not collude"},
     {"shufflers", FARO_SETTING_COUNT, AT(shufflers), 0, 1e6, 0, NULL, "the most shufflers"},
     {"trusts", FARO_SETTING_COUNT, OWN(trusts), 0, 4294967295.0, 0, NULL, "bits of trust models"},
     {"seed", FARO_SETTING_COUNT, OWN(seed), 0, 9e15, 0, NULL, "of the predictions"},
@@ -48,7 +49,7 @@ static PyObject *way_dict(const faro_way *way) {
       (unsigned long long)way->largest, "growth", way->growth, "automatic", PyBool_FromLong(way->automatic),
       "surrogate", PyBool_FromLong(way->surrogate), "updates", (unsigned long long)way->updates, "regret",
       way->regret.mean, "low", way->regret.low, "high", way->regret.high, "error", way->error, "chosen",
-      PyBool_FromLong(way->chosen), "learnt", way->learnt, "bits", way->bits, "noise", way->noise, "needed",
+      PyBool_FromLong(way->chosen), "learnt", way->learnt, "bytes", way->bytes, "noise", way->noise, "needed",
       (unsigned long long)way->needed, "claim", claim_dict(&way->claim, NULL), "experiment",
       way->experiment ? way->experiment : "");
   return dict;

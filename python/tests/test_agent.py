@@ -285,6 +285,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual(make(level="user", contributions=3).claim.contributions, 3)
         self.assertIn("user level, 3 rounds", repr(make(level="user", contributions=3)))
         self.assertGreater(make().cost["bits"], 0)
+        self.assertEqual(make().cost["bytes"], 72 + 4 * 9)  # d (d + 1) / 2 + d counts behind a head
 
     def test_a_printed_claim_never_promises_more_than_the_claim(self):
         agent = make(release="central", epsilon=1.2345642, delta=1.2345642e-6)

@@ -116,6 +116,15 @@ const char *faro_path_end(const char *path) {
   return length > SHOWN ? path + length - SHOWN : path;
 }
 
+const char *faro_bytes(double bytes, char out[static FARO_NUMBER_SIZE]) {
+  static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
+  size_t u = 0;
+  for (; bytes >= 999.5 && u + 1 < sizeof unit / sizeof *unit; u++) bytes /= 1000;
+  if (!isfinite(bytes)) snprintf(out, FARO_NUMBER_SIZE, "-");
+  else snprintf(out, FARO_NUMBER_SIZE, "%.*f %s", u > 0 && bytes < 9.95 ? 1 : 0, bytes, unit[u]);
+  return out;
+}
+
 const char *faro_shorten(const char *text, size_t length, char out[static FARO_SHORT_SIZE]) {
   enum { MOST = 60 };
   const bool longer = length > MOST;

@@ -32,6 +32,9 @@ const char *faro_hint(const char *word, const char *const *names, size_t count, 
 /* The path, or its last 120 bytes if it is long: the end says most, and a message must fit. */
 const char *faro_path_end(const char *path);
 
+/* An amount of bytes: 152 B, 8.1 kB, 1.2 MB; "-" for NaN. */
+const char *faro_bytes(double bytes, char out[static FARO_NUMBER_SIZE]);
+
 /* At most 60 bytes of a text, for messages: cut between two UTF-8 characters and followed by "..."
  * if it is longer, with ? in place of control characters. */
 enum { FARO_SHORT_SIZE = 72 };

@@ -43,7 +43,7 @@ static void print_claim(const faro_campaign *c) {
     printf("in all: %s for a client that was in all of the %zu campaign%s before, too\n",
            faro_pair_above(epsilon, delta, pair), c->befores, c->befores == 1 ? "" : "s");
   if (claim->local_epsilon > 0)
-    printf("alone: the reports of a client are %s even if shufflers and analyzer work together\n",
+    printf("alone: the reports of a client are %s even if shufflers and analyzer collude\n",
            faro_pair_above(claim->local_epsilon, claim->local_delta, pair));
   if (user)
     printf("contributions: at most %llu report%s per client, at most one in each batch\n",

@@ -271,7 +271,7 @@ static void show_honest(const faro_campaign *c) {
   const faro_trust trust = c->claim.trust;
   if (trust != FARO_TRUST_SHUFFLE && trust != FARO_TRUST_CONCURRENT) return;
   printf("honest:    %g: the claim counts on the noise of this share of the reports in each batch%s\n",
-         c->params.honest, c->params.honest == 1 ? "; nobody in it may work with the analyzer" : "");
+         c->params.honest, c->params.honest == 1 ? "; nobody in it may collude with the analyzer" : "");
 }
 
 /* The shufflers as they are now, and what to pin if they were founded elsewhere. */
@@ -349,7 +349,7 @@ static void show(const session *s) {
     printf("in all:    %s, with %zu earlier campaign%s on the same people\n",
            faro_pair_above(all_epsilon, all_delta, pair), c->befores, c->befores == 1 ? "" : "s");
   if (c->claim.local_epsilon > 0)
-    printf("alone:     %s even if shufflers and analyzer work together\n",
+    printf("alone:     %s even if shufflers and analyzer collude\n",
            faro_pair_above(c->claim.local_epsilon, c->claim.local_delta, pair));
   show_honest(c);
   if (phases) printf("arms:      %" PRIu64 ", the same for everybody; plans say which are played\n", c->arms);

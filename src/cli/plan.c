@@ -42,6 +42,9 @@ static const faro_field options[] = {
      .help = "who may see raw data; by default every answer is compared"},
     {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, problem.shufflers), .least = 2, .most = 20, .value = "S",
      .help = "the most shufflers, where there are several; 5 by default"},
+    {"honest", FARO_FIELD_REAL, FARO_AT(request, problem.honest), .least = 1e-6, .most = 1, .value = "H",
+     .help =
+         "share of a batch that does not collude with the server; 0.9 by default, as a service would ask"},
     {"contributions", FARO_FIELD_COUNT, FARO_AT(request, problem.contributions), .least = 1, .most = 1000,
      .value = "M",
      .help = "everybody takes part M times, and the guarantee covers all of it together; by default it "
@@ -80,15 +83,6 @@ static const char *group_title(size_t group) {
 }
 
 enum { NUMBER = 24, SCHEDULE = 96 };
-
-/* 4160, 612 k, 5.2 M. */
-static const char *short_number(double value, char out[static NUMBER]) {
-  if (value < 99999.5) snprintf(out, NUMBER, "%.0f", value);
-  else if (value < 999.5e3) snprintf(out, NUMBER, "%.0f k", value / 1e3);
-  else if (value < 999.5e6) snprintf(out, NUMBER, value < 9.95e6 ? "%.1f M" : "%.0f M", value / 1e6);
-  else snprintf(out, NUMBER, "%.3g G", value / 1e9);
-  return out;
-}
 
 /* One digit: more would promise too much. */
 static uint64_t rounded(uint64_t users) {
@@ -141,12 +135,12 @@ FARO_PRINTF(2, 3) static void say(size_t indent, const char *format, ...) {
 
 static void print_way(const faro_way *way, const faro_advice *advice) {
   char share[NUMBER];
-  char bits[NUMBER];
+  char bytes[FARO_NUMBER_SIZE];
   char range[2 * NUMBER];
   char schedule[SCHEDULE];
   snprintf(range, sizeof range, "%.0f (%.0f .. %.0f)", way->regret.mean, way->regret.low, way->regret.high);
   printf("  %-24s %8s %8llu %10s  %s, %s", range, share_text(way, advice, share),
-         (unsigned long long)way->updates, short_number(way->bits, bits), way->release, way->learner);
+         (unsigned long long)way->updates, faro_bytes(way->bytes, bytes), way->release, way->learner);
   if (way->shufflers > 1) printf(", %llu shufflers", (unsigned long long)way->shufflers);
   if (way->surrogate) printf(", as if linear");
   printf(", %s\n", schedule_text(way, schedule));
@@ -174,8 +168,7 @@ static void print_fewer(const request *r, const faro_advice *advice, const faro_
 }
 
 static void print_choice(const request *r, const faro_advice *advice, const faro_way *way) {
-  static const double much = 1e7;
-  char bits[NUMBER];
+  char bytes[FARO_NUMBER_SIZE];
   char times[NUMBER];
   char shufflers[2 * NUMBER] = "";
   char schedule[SCHEDULE];
@@ -185,10 +178,9 @@ static void print_choice(const request *r, const faro_advice *advice, const faro
       way->surrogate ? " (surrogate: true)" : "", shufflers, schedule_text(way, schedule),
       way->automatic ? " (batch: auto)" : "");
   say(2,
-      "The policy is updated %s. Each user sends %s bits%s. The noise in a sum of rewards has a standard "
+      "The policy is updated %s. Each user sends %s. The noise in a sum of rewards has a standard "
       "deviation of %.3g.",
-      count_text(way->updates, "once", "times", times), short_number(way->bits, bits),
-      way->bits > much ? ", too much for most devices" : "", way->noise);
+      count_text(way->updates, "once", "times", times), faro_bytes(way->bytes, bytes), way->noise);
   print_fewer(r, advice, way);
   print_needed(way, advice);
 }
@@ -201,8 +193,7 @@ static void print_group(const request *r, const faro_advice *advice, size_t grou
     const faro_way *way = &advice->way[i];
     if (group_of(r, way) != group) continue;
     if (!best)
-      printf("\n%s\n  %-24s %8s %8s %10s  how\n", group_title(group), "regret", "learns", "updates",
-             "bits/user");
+      printf("\n%s\n  %-24s %8s %8s %10s  how\n", group_title(group), "regret", "learns", "updates", "sends");
     if (!best) best = way;
     if (r->all || ways < SHOWN) print_way(way, advice), shown++;
     ways++;
@@ -227,14 +218,18 @@ static void print_problem(const request *r, const faro_advice *advice) {
   add_problem(r, &out);
   if (!out.failed) say(0, "%s", out.data);
   faro_text_clear(&out);
-  say(0, "guarantee: %s for %s", faro_pair_above(p->epsilon, p->delta, pair),
-      p->contributions > 0 ? "everything that one user does" : "each round");
+  char colluders[64] = "";
+  if (p->honest < 1)
+    snprintf(colluders, sizeof colluders, ", even if %.3g %% of a batch collude with the server",
+             100 * (1 - p->honest));
+  say(0, "guarantee: %s for %s%s", faro_pair_above(p->epsilon, p->delta, pair),
+      p->contributions > 0 ? "everything that one user does" : "each round", colluders);
   say(0, "Random play incurs a regret of %.0f.", advice->uniform);
 }
 
 static void print_error(const request *r, const faro_advice *advice) {
   static const char ranges[] = "Ranges are 95 % intervals of the mean. Where no difference is seen, fewer "
-                               "shufflers and then fewer bits come first.";
+                               "shufflers and then fewer bytes come first.";
   double least = advice->error;
   for (size_t i = 0; i < advice->count; i++)
     if (advice->way[i].error < least) least = advice->way[i].error;
@@ -308,7 +303,7 @@ static json_t *way_json(const request *r, const faro_way *w) {
       (json_int_t)w->shufflers, "batch", (json_int_t)w->batch, "growth", w->growth, "largest",
       (json_int_t)w->largest, "automatic", (int)w->automatic, "surrogate", (int)w->surrogate, "updates",
       (json_int_t)w->updates, "regret", "mean", w->regret.mean, "low", w->regret.low, "high", w->regret.high,
-      "learnt", w->learnt, "bits", w->bits, "noise", w->noise, "error", w->error, "chosen", (int)w->chosen);
+      "learnt", w->learnt, "bytes", w->bytes, "noise", w->noise, "error", w->error, "chosen", (int)w->chosen);
   char assumed[FARO_ASSUMES_SIZE];
   if (!made) return NULL;
   if (w->needed > 0) json_object_set_new(made, "users_needed", json_integer((json_int_t)w->needed));
@@ -325,12 +320,13 @@ static int print_json(const request *r, const faro_advice *advice) {
   const faro_problem *p = &r->problem;
   json_t *ways = json_array();
   for (size_t i = 0; i < advice->count; i++) json_array_append_new(ways, way_json(r, &advice->way[i]));
-  json_t *made = json_pack(
-      "{s:{s:I, s:I, s:I, s:f, s:f, s:s, s:s, s:I}, s:I, s:f, s:b, s:f, s:o}", "problem", "users",
-      (json_int_t)p->users, "dimension", (json_int_t)p->dimension, "arms", (json_int_t)p->arms, "epsilon",
-      p->epsilon, "delta", p->delta, "contexts", contexts(r->contexts), "rewards", rewards(r->rewards),
-      "contributions", (json_int_t)p->contributions, "rounds", (json_int_t)advice->rounds, "uniform",
-      advice->uniform, "simulated", (int)r->options.simulate, "error", advice->error, "plans", ways);
+  json_t *made = json_pack("{s:{s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:s, s:I}, s:I, s:f, s:b, s:f, s:o}",
+                           "problem", "users", (json_int_t)p->users, "dimension", (json_int_t)p->dimension,
+                           "arms", (json_int_t)p->arms, "epsilon", p->epsilon, "delta", p->delta, "honest",
+                           p->honest, "contexts", contexts(r->contexts), "rewards", rewards(r->rewards),
+                           "contributions", (json_int_t)p->contributions, "rounds",
+                           (json_int_t)advice->rounds, "uniform", advice->uniform, "simulated",
+                           (int)r->options.simulate, "error", advice->error, "plans", ways);
   char *text = made ? json_dumps(made, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
   json_decref(made);
   return cli_print(stdout, text);
@@ -363,7 +359,7 @@ static void complete(request *r) {
 }
 
 static int run(int argc, char **argv) {
-  request r = {.problem.delta = 1e-6};
+  request r = {.problem = {.delta = 1e-6, .honest = 0.9}};
   faro_error error = {0};
   faro_advice *advice = NULL;
   int words = 0;

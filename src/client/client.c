@@ -23,7 +23,7 @@
 #include "wire/split.h"
 
 #define REPORTS "/v1/reports"
-#define HONEST_DEFAULT 0.95 /* one client in twenty may work with the analyzer */
+#define HONEST_DEFAULT 0.95 /* one client in twenty may collude with the analyzer */
 
 struct faro_client {
   unsigned char signers[2][FARO_KEY_BYTES]; /* pinned, and the newest one known without `move` */

@@ -13,7 +13,7 @@ const faro_campaign *faro_client_view(const faro_client *client);
 const char *faro_client_address(const faro_client *client, size_t shuffler);
 /* Whether one more message of this client is covered, wherever every message counts that left the
  * device, accepted or not: for the local releases, and for what a shuffled claim promises even if
- * shufflers and analyzer work together. */
+ * shufflers and analyzer collude. */
 bool faro_client_covered(const faro_client *client);
 /* Whether a refused report may be made again, with new noise, for a later batch (docs/privacy.md,
  * "Late rewards"). */

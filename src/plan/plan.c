@@ -53,6 +53,8 @@ static faro_status check_budget(const faro_problem *p, faro_error *error) {
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", p->epsilon);
   if (!(p->delta >= 1e-15 && p->delta < 1))
     return faro_fail(error, FARO_INVALID, "delta must be at least 1e-15 and below 1 (got %g)", p->delta);
+  if (!(p->honest >= 0 && p->honest <= 1))
+    return faro_fail(error, FARO_INVALID, "honest must be 0 (0.9) .. 1 (got %g)", p->honest);
   return FARO_OK;
 }
 
@@ -220,11 +222,11 @@ static bool is_as_good(const plan_way *w, const plan_way *best) {
 }
 
 static bool is_cheaper(const faro_way *a, const faro_way *b) {
-  return a->shufflers != b->shufflers ? a->shufflers < b->shufflers : a->bits < b->bits;
+  return a->shufflers != b->shufflers ? a->shufflers < b->shufflers : a->bytes < b->bytes;
 }
 
 /* Of the ways of a group that are as good as the best: the one with the fewest shufflers, and then
- * the fewest bits. */
+ * the fewest bytes. */
 static plan_way *choice_of(const planner *r, faro_trust group) {
   const plan_way *best = best_of(r, group);
   plan_way *choice = best_of(r, group);

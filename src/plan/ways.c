@@ -48,15 +48,20 @@ static void write_algorithm(faro_text *out, const faro_way *way) {
   faro_text_add(out, "}\n");
 }
 
+/* The default allows for one user in ten who colludes with the server. */
+static double honest_of(const faro_problem *problem) { return problem->honest > 0 ? problem->honest : 0.9; }
+
 char *plan_experiment(const faro_problem *problem, const faro_way *const *way, size_t count,
                       size_t instances) {
   char epsilon[FARO_NUMBER_SIZE];
   char delta[FARO_NUMBER_SIZE];
+  char honest[FARO_NUMBER_SIZE];
   faro_text out = FARO_TEXT_INIT;
   write_environment(&out, problem);
   faro_text_add(&out, "horizon: %llu\ninstances: %zu\nepsilon: %s\ndelta: %s\n",
                 (unsigned long long)plan_rounds(problem), instances, faro_number(problem->epsilon, epsilon),
                 faro_number(problem->delta, delta));
+  faro_text_add(&out, "honest: %s\n", faro_number(honest_of(problem), honest));
   if (problem->contributions > 0)
     faro_text_add(&out, "level: user\ncontributions: %llu\n", (unsigned long long)problem->contributions);
   faro_text_add(&out, "algorithms:\n");
@@ -87,7 +92,7 @@ static void describe(plan_way *made) {
   way->batch = cell->settings.batch;
   way->growth = cell->settings.growth;
   way->largest = cell->settings.largest;
-  way->bits = cell->cost.bits;
+  way->bytes = cell->cost.bytes;
   way->noise = cell->noise;
   way->claim = cell->claim;
 }

@@ -45,6 +45,7 @@
 #include "release/rounding.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
+#include "release/size.h"
 
 static const double BITS_MAX = 0x1p50;  /* noise bits per user and entry */
 static const double TOTAL_MAX = 0x1p60; /* ones per node: sums stay within 63 bits */
@@ -195,11 +196,16 @@ static void set_cut(const faro_release *r, faro_bits_noise *l, bool fair) {
   l->high = fair && reach < half ? l->bits - l->low : l->bits;
 }
 
-/* The mean cost of a message over all users. */
+/* The mean cost of a message over all users. A report goes to each shuffler that can still fill its
+ * batch, or one to the server. */
 static faro_status set_cost(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
   const double all = (double)faro_schedule_users(&r->schedule, r->batches);
-  for (size_t i = 0; i < s->levels; i++)
+  const double report = faro_report_bytes(r->shufflers > 0, r->contribution.length);
+  r->cost.bytes = r->shufflers > 0 ? 0 : report;
+  for (size_t i = 0; i < s->levels; i++) {
+    const uint64_t full = r->batches - r->batches % s->level[i].unit;
+    if (r->shufflers > 0) r->cost.bytes += report * (double)faro_schedule_users(&r->schedule, full) / all;
     for (size_t c = 0; c < faro_bits_classes(r); c++) {
       const double bits = (double)(s->grid + s->level[i].noise[c].bits);
       const double users = (double)faro_bits_users(r, i, c);
@@ -211,6 +217,7 @@ static faro_status set_cost(faro_release *r, faro_error *error) {
                          "%s would count beyond 2^62 ones in a node of %.0f users: change batch or shufflers",
                          r->kind->name, users);
     }
+  }
   r->cost.messages = r->shufflers > 0 ? r->cost.bits : 0;
   return FARO_OK;
 }

@@ -13,11 +13,13 @@
 #include "release/plant.h"
 #include "release/shares.h"
 #include "release/shuffler.h"
+#include "release/size.h"
 
 faro_status faro_real_init(faro_release *r, faro_error *error) {
   faro_real *real = faro_real_of(r);
   real->open = faro_arena_alloc(&r->arena, r->contribution.length, sizeof *real->open, error);
   r->message_size = r->contribution.length * sizeof(double);
+  r->cost.bytes = faro_report_bytes(false, r->contribution.length);
   r->cost.bits = 8.0 * (double)r->message_size;
   r->cost.messages = r->shufflers > 0 ? 1 : 0;
   return real->open ? FARO_OK : FARO_MEMORY;

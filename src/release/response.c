@@ -40,6 +40,7 @@
 #include "release/plant.h"
 #include "release/real.h"
 #include "release/shuffler.h"
+#include "release/size.h"
 
 /* With 2^8 codes at most, a message is below 2^53: exact as a double, and in JSON. */
 enum { SEED_BITS = 45, DIRECTIONS_MAX = FARO_RANK_MOST };
@@ -159,7 +160,8 @@ static double log2_codes(const faro_response_rule *rule) { return log2(2 * (doub
 /* The mean cost of a message over all users. */
 static void set_cost(faro_release *r) {
   const double all = (double)faro_schedule_users(&r->schedule, r->batches);
-  r->cost = (faro_cost){.bits = SEED_BITS, .messages = r->shufflers > 0 ? 1 : 0};
+  r->cost = (faro_cost){
+      .bytes = faro_report_bytes(false, 1), .bits = SEED_BITS, .messages = r->shufflers > 0 ? 1 : 0};
   for (size_t c = 0; c < r->schedule.classes; c++) {
     const double users = (double)faro_schedule_members(&r->schedule, c) * (double)r->schedule.size[c];
     r->cost.bits += users / all * log2_codes(&response_in(r)->rule[c]);
@@ -197,7 +199,7 @@ void faro_response_set_answers(faro_release *r, double epsilon0) {
   for (size_t i = 0; i < r->contribution.length; i++)
     r->unit[i] = rule.length / sqrt((double)r->contribution.dimension);
   r->answer = rule.length;
-  r->cost = (faro_cost){.bits = 1};
+  r->cost = (faro_cost){.bytes = faro_report_bytes(false, 1), .bits = 1};
   faro_set_scale(r, sqrt(faro_total_noises(r)));
 }
 

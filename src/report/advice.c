@@ -62,10 +62,11 @@ static void add_price(const faro_report *report, const faro_view_row *row, faro_
                 faro_view_word(report));
 }
 
-static void add_learnt(const faro_view_row *row, faro_text *out) {
+static void add_learnt(const faro_report *report, const faro_view_row *row, faro_text *out) {
   if (!isfinite(row->learnt)) return;
   if (row->learnt < LITTLE) {
-    faro_text_add(out, "<b class=\"no\">learnt next to nothing</b>: no better than uniform play");
+    faro_text_add(out, "<b class=\"no\">learnt next to nothing</b>: no better than %s",
+                  faro_view_base_name(report));
     return;
   }
   faro_text_add(out, "learnt <b>");
@@ -107,7 +108,7 @@ static void add_card(const faro_report *report, const faro_view_row *row, size_t
     faro_text_add(out, "</span>");
   }
   faro_text_add(out, "</p><p>");
-  add_learnt(row, out);
+  add_learnt(report, row, out);
   faro_text_add(out, "</p><p>");
   add_price(report, row, out);
   faro_text_add(out, "</p>");
@@ -303,7 +304,10 @@ static void add_grid(const faro_report *report, faro_text *out) {
                 "<p>The best proven algorithm of each trust model: its %s%s%s.</p>\n"
                 "<div class=\"wide\"><table class=\"grid stack\"><thead><tr>",
                 faro_view_word(report), shown[0] ? ", how many times that without privacy" : "",
-                learnt ? ", and what share of the possible it learnt" : "");
+                !learnt ? ""
+                : faro_view_has_classes(report)
+                    ? ", and what share of the errors of always naming the most frequent class it avoids"
+                    : ", and what share of the possible it learnt");
   for (size_t s = 0; s < report->sweeps; s++)
     if (!faro_words_is_choice(report->sweep[s])) faro_text_add(out, "<th></th>");
   for (size_t k = 1; k <= FARO_TRUSTS; k++)

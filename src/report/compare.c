@@ -151,8 +151,12 @@ void faro_comparison_destroy(faro_comparison *comparison) {
 
 /* Settings that differ. */
 
+/* Older runs have no `honest`: they counted on everybody. */
 static bool differs(const match *m, const char *key) {
-  return !same_setting(json_object_get(m->first->settings, key), json_object_get(m->second->settings, key));
+  const json_t *a = json_object_get(m->first->settings, key);
+  const json_t *b = json_object_get(m->second->settings, key);
+  if (!(a && b) && strcmp(key, "honest") == 0) return json_number_value(a ? a : b) != 1;
+  return !same_setting(a, b);
 }
 
 static bool alike(const match *a, const match *b, const char *key) {

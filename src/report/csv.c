@@ -74,7 +74,7 @@ char *faro_report_summary_csv(const faro_report *report) {
   add_identity_head(report, &out);
   faro_text_add(&out, "learner,release,%sbatch_users,rounds,instances,", calibration ? "calibration," : "");
   add_measure_head(report, spread, &out);
-  faro_text_add(&out, "per_user,uniform,fixed,learnt,bits_per_user,messages_per_user,");
+  faro_text_add(&out, "per_user,uniform,fixed,learnt,bytes_per_user,messages_per_user,");
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \
   if (csv && (rows || !IS_ROWS_##where)) faro_text_add(&out, "%s,", name);
 #include <faro/outcomes.def>
@@ -105,7 +105,7 @@ char *faro_report_summary_csv(const faro_report *report) {
                              row->uniform,
                              row->fixed,
                              row->learnt,
-                             row->bits,
+                             row->sends,
                              row->messages};
     for (size_t k = 0; k < sizeof values / sizeof *values; k++) add_number(&out, values[k], ',');
 #define OUTCOME(member, how, where, name, csv, ...)                                                          \

@@ -117,6 +117,8 @@ static bool is_told(where place, const faro_cell *cell) {
 
 static void add_outcomes(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
   const bool counted = outcome->users > 0; /* by phases and terms, because users differ in what they send */
+  json_object_set_new(result, "bytes_per_user",
+                      number(counted ? outcome->bytes / outcome->users : cell->cost.bytes));
   json_object_set_new(result, "bits_per_user",
                       number(counted ? outcome->sent / outcome->users : cell->cost.bits));
   json_object_set_new(result, "messages_per_user",
@@ -138,7 +140,8 @@ static const char *region_of(const faro_cell *cell) {
 }
 
 /* What regret is worth: per user, and beside that of simple play on the same instances. */
-static void add_yardstick(json_t *result, const faro_cell *cell, const faro_outcome *outcome) {
+static void add_yardstick(json_t *result, const faro_cell *cell, const char *measure,
+                          const faro_outcome *outcome) {
   if (cell->env->traits & FARO_ENV_STREAM) return;
   const double regret = outcome->regret.mean;
   if (!(cell->env->traits & FARO_ENV_ROWS))
@@ -146,7 +149,8 @@ static void add_yardstick(json_t *result, const faro_cell *cell, const faro_outc
   json_object_set_new(result, "uniform", json_pack("{s:o}", "mean", number(outcome->uniform)));
   if (isfinite(outcome->fixed))
     json_object_set_new(result, "fixed", json_pack("{s:o}", "mean", number(outcome->fixed)));
-  if (outcome->uniform > 0) json_object_set_new(result, "learnt", number(1 - regret / outcome->uniform));
+  const double base = faro_view_base(measure, outcome->uniform, outcome->fixed);
+  if (base > 0) json_object_set_new(result, "learnt", number(1 - regret / base));
 }
 
 /* Appends this instance to the list of that name. */
@@ -187,7 +191,7 @@ static json_t *make_result(const faro_experiment *experiment, const faro_cell *c
   }
   json_object_set_new(result, faro_measure_name(experiment->measure),
                       make_spread(&outcome->regret, experiment->instances));
-  if (outcome->points > 0) add_yardstick(result, cell, outcome);
+  if (outcome->points > 0) add_yardstick(result, cell, faro_measure_name(experiment->measure), outcome);
   json_object_set_new(result, "rounds", whole((double)settings->horizon));
   json_object_set_new(result, "instances", json_integer((json_int_t)experiment->instances));
   const char *region = region_of(cell);

@@ -136,13 +136,3 @@ const char *faro_digits_text(const faro_digits *f, double value, char out[static
   else snprintf(out, 32, "-");
   return out;
 }
-
-const char *faro_with_unit(double value, char out[static 32]) {
-  static const char *const unit[] = {"", "k", "M", "G", "T"};
-  size_t u = 0;
-  for (; value >= 999.5 && u + 1 < sizeof unit / sizeof *unit; u++) value /= 1000;
-  if (!isfinite(value)) snprintf(out, 32, "-");
-  else if (value == floor(value)) snprintf(out, 32, "%.0f%s", value, unit[u]);
-  else snprintf(out, 32, "%.*f%s", value < 9.995 ? 2 : value < 99.95 ? 1 : 0, value, unit[u]);
-  return out;
-}

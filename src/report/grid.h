@@ -44,7 +44,5 @@ faro_digits faro_digits_for(const faro_report *report, double least, double most
 faro_digits faro_digits_of(const faro_report *report, double (*value)(const faro_view_row *));
 /* "-" for NaN. */
 const char *faro_digits_text(const faro_digits *form, double value, char out[static 32]);
-/* Three digits and a unit: 50, 1.28k, 3.07M. */
-const char *faro_with_unit(double value, char out[static 32]);
 
 #endif

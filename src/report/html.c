@@ -137,8 +137,18 @@ NUMBER_COLUMN(reward, row->reward)
 NUMBER_COLUMN(behind, row->behind)
 NUMBER_COLUMN(median, row->regret.median)
 NUMBER_COLUMN(updates, row->updates)
-NUMBER_COLUMN(bits, row->bits)
 NUMBER_COLUMN(seconds, row->seconds)
+
+static double sends_of(const faro_report *report, const faro_view_row *row) {
+  (void)report;
+  return row->sends;
+}
+
+static void add_sends(const faro_report *report, const faro_view_row *row, faro_text *out) {
+  char text[FARO_NUMBER_SIZE];
+  (void)report;
+  faro_text_add(out, "%s", faro_bytes(row->sends, text));
+}
 
 #define PERCENT_COLUMN(name, expression)                                                                     \
   static double name##_of(const faro_report *report, const faro_view_row *row) {                             \
@@ -156,7 +166,8 @@ PERCENT_COLUMN(shifted, row->shifted)
 static const column columns[] = {
     {"algorithm", NULL, true, false, add_label, NULL},
     {NULL, "mean of all instances, and the 95 % interval of the mean", false, false, add_regret, regret_of},
-    {"learnt", "1 − the measure / that of uniform play", false, false, add_learnt, learnt_of},
+    {"learnt", "1 − the measure / that of one who learns nothing (see above)", false, false, add_learnt,
+     learnt_of},
     {"× no privacy", "times the best row without privacy", false, false, add_price, price_of},
     {"batch", "users of the first batch", false, false, add_batch, batch_of},
     {"claim (ε, δ)", NULL, true, false, add_claim, epsilon_of},
@@ -169,7 +180,7 @@ static const column columns[] = {
     {"median", "of the instances", false, true, add_median, median_of},
     {"tail", "share of instances above three times the mean", false, true, add_tail, tail_of},
     {"updates", "of the policy", false, true, add_updates, updates_of},
-    {"bits per user", "sent", false, true, add_bits, bits_of},
+    {"sends", "what a user sends, as reports of the protocol", false, true, add_sends, sends_of},
     {"V shifted",
      "share of updates in which noise had made the design matrix indefinite, so that it was "
      "shifted and the confidence region widened",
@@ -299,6 +310,8 @@ static void add_remarks(const faro_report *report, faro_text *out) {
   if (faro_view_has_rows(report)) faro_view_add_yardstick(report, "<p>", ".</p>\n", out);
   faro_view_add_data(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_no_better(report, "<p>", ".</p>\n", faro_markup_add, out);
+  faro_view_add_schedules(report, "<p>", ".</p>\n", faro_markup_add, out);
+  faro_view_add_idle_shufflers(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_left_out(report, "<p>", ".</p>\n", faro_markup_add, out);
   faro_view_add_refused(report, "<p>", ".</p>\n", out);
   faro_view_add_phases(report, "<p>", ".</p>\n", out);
@@ -408,12 +421,13 @@ static void add_lead(const faro_report *report, faro_text *out) {
     faro_text_add(
         out,
         "<p><b>%s</b> is %s, in the last tenth of the horizon: 0 is perfect. <b>Learnt</b> is the "
-        "share of what playing at random would lose that was not lost: 100&#8239;%% is perfect, 0 no "
-        "better than random. The linear policy fitted to the whole file (ridge regression on the same "
+        "share of what %s would lose that was not lost: 100&#8239;%% is perfect, 0 no "
+        "better than that. The linear policy fitted to the whole file (ridge regression on the same "
         "features) is a reference that sees everything.</p>\n",
         strcmp(report->measure->name, "loss") == 0 ? "Loss" : "Error rate",
         strcmp(report->measure->name, "loss") == 0 ? "1 less the mean reward, on the scale from 0 to 1"
-                                                   : "the share of people for whom a wrong class was picked");
+                                                   : "the share of people for whom a wrong class was picked",
+        faro_view_base_name(report));
   else
     faro_text_add(out, "<p><b>Error</b> is the greatest distance, over all times, between the published "
                        "running sum and the true one: 0 is perfect.</p>\n");

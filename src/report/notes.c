@@ -1,4 +1,4 @@
-/* notes: sentences under a table: who learnt nothing, and which algorithms differ. */
+/* notes: sentences under a table: who learnt nothing, which algorithms differ, and in what else. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { POINTS_SHOWN = 5, LINES_SHOWN = 6, NAMES_SHOWN = 10 };
 
-/* Below this share of what uniform play loses, nothing is said to have been learnt. */
+/* Below this share nothing is said to have been learnt. */
 static const double NOTHING = 0.05;
 
 bool faro_view_learnt_nothing(const faro_view_row *row) {
@@ -19,9 +19,6 @@ static double fixed_of(const faro_view_row *row) { return row->fixed; }
 static double linear_of(const faro_view_row *row) { return row->linear; }
 static double logged_of(const faro_view_row *row) { return row->logged; }
 static double per_user_of(const faro_view_row *row) { return row->uniform / row->rounds; }
-static bool is_error_rate(const faro_report *report) {
-  return strcmp(report->measure->name, "error-rate") == 0;
-}
 
 /* "925", or "925 to 9120" if rows differ. False: no row has it, or it is 0. */
 static bool add_range(const faro_report *report, const char *before, double (*value)(const faro_view_row *),
@@ -48,7 +45,8 @@ void faro_view_add_yardstick(const faro_report *report, const char *before, cons
   if (add_range(report, start, uniform_of, &line)) {
     if (!faro_view_has_rows(report) && add_range(report, ", ", per_user_of, &line))
       faro_text_add(&line, " per user");
-    (void)add_range(report, is_error_rate(report) ? "; the most frequent class " : "; the best single arm ",
+    (void)add_range(report,
+                    faro_view_has_classes(report) ? "; the most frequent class " : "; the best single arm ",
                     fixed_of, &line);
     (void)add_range(report, "; the log itself ", logged_of, &line);
     (void)add_range(report, "; the linear policy fitted to the whole file ", linear_of, &line);
@@ -154,6 +152,7 @@ static void add_idle_places(const faro_report *report, const faro_view_row *row,
 
 void faro_view_add_learnt(const faro_report *report, const char *before, const char *after,
                           void (*add)(faro_text *, const char *), faro_text *out) {
+  if (faro_view_has_classes(report)) return; /* faro_view_add_no_better says it of the constant class */
   for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
     if (!is_first(report, row)) continue;
     const idle found = find_idle(report, row);
@@ -172,12 +171,12 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
   }
 }
 
-/* Whether a row learnt something, and no more than which single arm is best: its interval reaches
- * that arm's measure. */
+/* Whether a row learnt no more than which single arm is best: its interval reaches that arm's
+ * measure. Others that learnt nothing are named already. */
 static bool is_no_better(const faro_report *report, const faro_view_row *row) {
   const double reach = isfinite(row->high) ? row->high : row->regret.mean;
   return faro_view_has_rows(report) && strcmp(row->learner, "uniform") != 0 &&
-         !faro_view_learnt_nothing(row) && reach >= row->fixed;
+         (faro_view_has_classes(report) || !faro_view_learnt_nothing(row)) && reach >= row->fixed;
 }
 
 void faro_view_add_no_better(const faro_report *report, const char *before, const char *after,
@@ -187,7 +186,8 @@ void faro_view_add_no_better(const faro_report *report, const char *before, cons
     if (!is_no_better(report, row)) continue;
     if (count == 0)
       faro_text_add(out, "%sno better than always %s: ", before,
-                    is_error_rate(report) ? "naming the most frequent class" : "playing the best single arm");
+                    faro_view_has_classes(report) ? "naming the most frequent class"
+                                                  : "playing the best single arm");
     if (count++ >= NAMES_SHOWN) continue;
     faro_text_add(out, "%s", count > 1 ? "; " : "");
     add(out, row->label);
@@ -195,6 +195,85 @@ void faro_view_add_no_better(const faro_report *report, const char *before, cons
   }
   if (count > NAMES_SHOWN) faro_text_add(out, " and %zu more", count - NAMES_SHOWN);
   if (count > 0) faro_text_add(out, "%s", after);
+}
+
+/* Whether two rows differ in the learner, and in nothing else that the experiment says. */
+static bool is_rival(const faro_report *report, const faro_view_row *a, const faro_view_row *b) {
+  static const char *const other[] = {"learner", "batch", "growth", "largest"};
+  if (strcmp(a->learner, b->learner) == 0 || strcmp(a->release, b->release) != 0) return false;
+  for (size_t s = 0; s < report->sweeps; s++)
+    if (strcmp(a->at[s], b->at[s]) != 0) return false;
+  const char *key = NULL;
+  json_t *value = NULL;
+  json_object_foreach((json_t *)(uintptr_t)a->settings, key, value) {
+    bool skip = false;
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) skip |= strcmp(key, other[i]) == 0;
+    const json_t *there = json_object_get(b->settings, key); /* NULL: the learner's own setting */
+    if (!skip && there && !json_equal(value, there)) return false;
+  }
+  return true;
+}
+
+static bool same_schedule(const faro_view_row *a, const faro_view_row *b) {
+  return a->batch == b->batch && (a->growth > 1) == (b->growth > 1) &&
+         json_equal(json_object_get(a->settings, "growth"), json_object_get(b->settings, "growth"));
+}
+
+/* The rows with which a row may be compared, if it is the first of them and their schedules
+ * differ. */
+static bool opens_schedules(const faro_report *report, const faro_view_row *row) {
+  bool differ = false;
+  if (!faro_view_is_private(row)) return false;
+  for (const faro_view_row *other = report->row; other < report->row + report->count; other++) {
+    if (!is_rival(report, row, other)) continue;
+    if (other < row) return false;
+    differ |= !same_schedule(row, other);
+  }
+  return differ;
+}
+
+static void add_schedule(const faro_view_row *row, const char *before, void (*add)(faro_text *, const char *),
+                         faro_text *out) {
+  faro_text_add(out, "%s", before);
+  add(out, row->label);
+  if (row->batch > 0) faro_text_add(out, " (%.0f%s)", row->batch, row->growth > 1 ? ".." : "");
+  else faro_text_add(out, " (auto)");
+}
+
+void faro_view_add_schedules(const faro_report *report, const char *before, const char *after,
+                             void (*add)(faro_text *, const char *), faro_text *out) {
+  const faro_view_row *said[LINES_SHOWN];
+  size_t lines = 0;
+  for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
+    bool again = lines == LINES_SHOWN;
+    for (size_t i = 0; i < lines; i++) again |= same_label(said[i], row);
+    if (again || !opens_schedules(report, row)) continue;
+    said[lines++] = row;
+    faro_text_add(out, "%sbatches differ", before);
+    add_place(report, row, " at ", add, out);
+    add_schedule(row, ": ", add, out);
+    for (const faro_view_row *other = row + 1; other < report->row + report->count; other++)
+      if (is_rival(report, row, other)) add_schedule(other, ", ", add, out);
+    faro_text_add(out, "; --set batch=B compares the learners alone%s", after);
+  }
+}
+
+/* Where a batch is too small for its claim to gain more than a hundredth by mixing. */
+void faro_view_add_idle_shufflers(const faro_report *report, const char *before, const char *after,
+                                  void (*add)(faro_text *, const char *), faro_text *out) {
+  size_t count = 0;
+  for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
+    if (strcmp(row->trust, "shuffle") != 0 ||
+        !(row->local_epsilon <= 1.01 * row->epsilon && row->local_delta <= row->delta))
+      continue;
+    if (++count > NAMES_SHOWN) continue;
+    faro_text_add(out, "%s", count > 1 ? "; " : before);
+    add(out, row->label);
+    add_place(report, row, " at ", add, out);
+  }
+  if (count > NAMES_SHOWN) faro_text_add(out, " and %zu more", count - NAMES_SHOWN);
+  if (count > 0)
+    faro_text_add(out, ": the shuffler adds nothing here; each message promises as much by itself%s", after);
 }
 
 static bool same_place(const faro_view_comparison *a, const faro_view_comparison *b, size_t sweeps) {

@@ -12,8 +12,9 @@ enum { LABEL_MIN = 6 };
 
 static double regret_of(const faro_view_row *row) { return row->regret.mean; }
 static double per_user_of(const faro_view_row *row) { return row->per_user; }
-static double sent_of(const faro_view_row *row) { return row->sent; }
+static double bytes_of(const faro_view_row *row) { return row->bytes; }
 static double refused_of(const faro_view_row *row) { return row->refused; }
+static double sends_of(const faro_view_row *row) { return row->sends; }
 static double learnt_of(const faro_view_row *row) { return row->learnt; }
 static double reward_of(const faro_view_row *row) { return row->reward; }
 static double behind_of(const faro_view_row *row) { return row->behind; }
@@ -51,9 +52,10 @@ static bool has_users(const faro_report *report) { return any_known(report, per_
 static bool has_reward(const faro_report *report) { return any_known(report, reward_of); }
 static bool has_behind(const faro_report *report) { return any_known(report, behind_of); }
 static bool has_batch(const faro_report *report) { return !is_swept(report, "batch"); }
+static bool has_sends(const faro_report *report) { return any_known(report, sends_of); }
 static bool has_refused(const faro_report *report) { return any(report, refused_of); }
 /* Elimination: users differ in what they send, so the sum is shown too. */
-static bool has_sent(const faro_report *report) { return any(report, sent_of); }
+static bool has_sum(const faro_report *report) { return any(report, bytes_of); }
 
 static void put_regret(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
   char text[32];
@@ -107,16 +109,16 @@ static void put_refused(const sheet *s, const faro_view_row *row, faro_grid_cell
   snprintf(to->text, FARO_GRID_CELL, "%.0f %%", 100 * row->refused);
 }
 
-static void put_bits(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
-  char text[32];
+static void put_sends(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[FARO_NUMBER_SIZE];
   (void)s;
-  snprintf(to->text, FARO_GRID_CELL, "%s", faro_with_unit(row->bits, text));
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_bytes(row->sends, text));
 }
 
-static void put_sent(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
-  char text[32];
+static void put_sum(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
+  char text[FARO_NUMBER_SIZE];
   (void)s;
-  snprintf(to->text, FARO_GRID_CELL, "%s", faro_with_unit(row->sent, text));
+  snprintf(to->text, FARO_GRID_CELL, "%s", faro_bytes(row->bytes, text));
 }
 
 static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
@@ -151,8 +153,8 @@ static const column columns[] = {
     {"linear regret", has_behind, put_behind, 5, false},
     {"batch", has_batch, put_batch, 2, false},
     {"refused", has_refused, put_refused, 4, false},
-    {"bits/user", always, put_bits, 6, false},
-    {"bits sent", has_sent, put_sent, 7, false},
+    {"sends", has_sends, put_sends, 6, false},
+    {"all send", has_sum, put_sum, 7, false},
     {"trust", always, put_trust, 5, true},
     {"claim", always, put_claim, 0, true},
 };
@@ -272,6 +274,8 @@ static void add_notes(const sheet *s, const faro_table_style *style, faro_text *
   faro_view_add_limited(report, s->brief, "", "\n", add_plain, &plain);
   faro_view_add_data(report, "", "\n", add_plain, &plain);
   faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
+  faro_view_add_schedules(report, "", "\n", add_plain, &plain);
+  faro_view_add_idle_shufflers(report, "", "\n", add_plain, &plain);
   faro_view_add_bends(report, "", "\n", add_plain, &plain);
   faro_view_add_left_out(report, "", "\n", add_plain, &plain);
   faro_view_add_refused(report, "", "\n", &plain);

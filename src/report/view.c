@@ -91,6 +91,10 @@ static bool read_curve(faro_report *report, const json_t *curve, faro_view_row *
   return true;
 }
 
+double faro_view_base(const char *measure, double uniform, double fixed) {
+  return strcmp(measure, "error-rate") == 0 && isfinite(fixed) ? fixed : uniform;
+}
+
 /* The regret beside that of simple play. Runs from before there was a yardstick have none. */
 static void read_yardstick(const faro_report *report, const json_t *result, faro_view_row *row) {
   const faro_interval mean =
@@ -99,7 +103,8 @@ static void read_yardstick(const faro_report *report, const json_t *result, faro
   row->high = mean.high;
   row->uniform = real(json_object_get(json_object_get(result, "uniform"), "mean"));
   row->fixed = real(json_object_get(json_object_get(result, "fixed"), "mean"));
-  row->learnt = row->uniform > 0 ? 1 - row->regret.mean / row->uniform : (double)NAN;
+  row->base = faro_view_base(report->measure->name, row->uniform, row->fixed);
+  row->learnt = row->base > 0 ? 1 - row->regret.mean / row->base : (double)NAN;
   row->per_user = strcmp(report->measure->name, "regret") == 0 ? row->regret.mean / row->rounds : (double)NAN;
 }
 
@@ -177,7 +182,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
                          .batch = read_batch(json_object_get(settings, "batch")),
                          .growth = read_batch(json_object_get(settings, "growth")),
                          .rounds = real(json_object_get(result, "rounds")),
-                         .bits = real(json_object_get(result, "bits_per_user")),
+                         .sends = real(json_object_get(result, "bytes_per_user")), /* missing in older runs */
                          .messages = real(json_object_get(result, "messages_per_user")),
                          .contributions = real_or(claim, "contributions", 1),
                          .actions = text(claim, "actions"), /* missing in older runs */
@@ -193,7 +198,7 @@ static bool read_row(faro_report *report, const json_t *result, faro_view_row *r
     row->place[s] = real(value);
     if (!row->at[s]) return false;
   }
-  const double numbers[] = {row->batch, row->rounds, row->bits, row->messages, row->contributions};
+  const double numbers[] = {row->batch, row->rounds, row->messages, row->contributions};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     if (!(numbers[i] >= 0 && isfinite(numbers[i]))) return false;
   if (!(row->label && row->learner && row->release && row->calibration && row->trust && row->level &&
@@ -298,6 +303,14 @@ static bool shared_setting(const faro_report *report, const char *key, char out[
 
 bool faro_view_has_rows(const faro_report *report) {
   return strcmp(report->measure->name, "error-rate") == 0 || strcmp(report->measure->name, "loss") == 0;
+}
+
+bool faro_view_has_classes(const faro_report *report) {
+  return strcmp(report->measure->name, "error-rate") == 0;
+}
+
+const char *faro_view_base_name(const faro_report *report) {
+  return faro_view_has_classes(report) ? "always naming the most frequent class" : "uniform play";
 }
 
 const char *faro_view_measure(const faro_report *report) {
@@ -416,9 +429,9 @@ void faro_view_add_refused(const faro_report *report, const char *before, const 
 }
 
 void faro_view_add_setting(const faro_report *report, faro_text *out) {
-  static const char *const keys[] = {"environment", "dimension",  "arms",          "norm",
-                                     "horizon",     "population", "epsilon",       "delta",
-                                     "batch",       "level",      "contributions", "calibration"};
+  static const char *const keys[] = {"environment", "dimension",     "arms",       "norm",   "horizon",
+                                     "population",  "epsilon",       "delta",      "honest", "batch",
+                                     "level",       "contributions", "calibration"};
   const char *separator = "";
   char level[64];
   const bool users = shared_setting(report, "level", level) && strcmp(level, "user") == 0;
@@ -426,6 +439,7 @@ void faro_view_add_setting(const faro_report *report, faro_text *out) {
     char value[64];
     if (!shared_setting(report, keys[i], value)) continue;
     if (strcmp(value, "new") == 0) continue; /* the usual case: nobody comes back */
+    if (strcmp(keys[i], "honest") == 0 && strcmp(value, "1") == 0) continue; /* the default */
     if (!users && (strcmp(keys[i], "level") == 0 || strcmp(keys[i], "contributions") == 0)) continue;
     faro_text_add(out, "%s%s%s%s", separator, i ? keys[i] : "", i ? " " : "", value);
     separator = ", ";

@@ -36,9 +36,11 @@ typedef struct faro_view_row {
   double low, high;                         /* 95 % interval of its mean; NaN: fewer than three instances */
   double per_user;                          /* mean regret divided by the rounds; NaN: an error */
   double uniform, fixed;                    /* mean regret of simple play (faro_yardstick); NaN: absent */
-  double learnt;                            /* 1 - regret / uniform; NaN: absent */
+  double base;                              /* at which nothing is learnt, see faro_view_base */
+  double learnt;                            /* 1 - regret / base; NaN: absent */
   const double *each;                       /* the measure of every instance; NULL: not kept */
-  double bits, messages;                    /* sent by a user */
+  double sends;                             /* bytes that a user sends; NaN: absent */
+  double messages;                          /* of a user, to a shuffler */
 #define OUTCOME(member, ...) double member; /* NaN if the document does not have it */
 #include <faro/outcomes.def>
 #undef OUTCOME
@@ -124,6 +126,12 @@ void faro_view_add_left_out(const faro_report *report, const char *before, const
 /* Whether a row's regret is that of uniform play, or nearly so. */
 /* Whether the measure is one of rows: a mean in 0 .. 1. */
 bool faro_view_has_rows(const faro_report *report);
+/* Whether people have classes. */
+bool faro_view_has_classes(const faro_report *report);
+/* The measure of one who learns nothing: of uniform play; where people have classes, of always
+ * naming the most frequent one. Its name is "uniform play". */
+double faro_view_base(const char *measure, double uniform, double fixed);
+const char *faro_view_base_name(const faro_report *report);
 /* The measure in a sentence: "regret", "error", "error rate", "loss"; and with its article. */
 const char *faro_view_word(const faro_report *report);
 const char *faro_view_measure(const faro_report *report);
@@ -145,6 +153,13 @@ void faro_view_add_clean(const char *value, void (*add)(faro_text *, const char 
 /* Rows of files: appends the others that are no better than the best single arm. */
 void faro_view_add_no_better(const faro_report *report, const char *before, const char *after,
                              void (*add)(faro_text *, const char *), faro_text *out);
+/* Appends the algorithms that differ in the learner alone but for their batches, one line for each
+ * release. */
+void faro_view_add_schedules(const faro_report *report, const char *before, const char *after,
+                             void (*add)(faro_text *, const char *), faro_text *out);
+/* Appends those whose shuffler adds nothing to what their messages promise by themselves. */
+void faro_view_add_idle_shufflers(const faro_report *report, const char *before, const char *after,
+                                  void (*add)(faro_text *, const char *), faro_text *out);
 /* Appends the algorithms between which no difference was seen, one line per sweep point. */
 void faro_view_add_comparisons(const faro_report *report, const char *before, const char *after,
                                void (*add)(faro_text *, const char *), faro_text *out);

@@ -54,6 +54,7 @@ static faro_study_params study_params(const faro_cell *cell, uint64_t people) {
                              .failure = s->failure,
                              .epsilon = s->epsilon,
                              .delta = s->delta,
+                             .honest = s->honest,
                              .calibration = s->calibration};
 }
 
@@ -89,6 +90,7 @@ static faro_status check_claim(const table *s, faro_error *error) {
 static void end_term(table *s) {
   if (!s->study) return;
   const faro_cost cost = faro_study_cost(s->study);
+  s->record->bytes += s->people * cost.bytes;
   s->record->sent += s->people * cost.bits;
   s->record->posted += s->people * cost.messages;
   faro_study_destroy(s->study);

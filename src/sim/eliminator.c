@@ -33,9 +33,10 @@ typedef struct table {
   uint64_t rounds, horizon; /* rounds played, and all rounds */
   uint64_t mark[FARO_CURVE_POINTS];
   size_t marks, marked;
-  double regret, low, sent, posted; /* sent: bits, by all users; posted: messages to a shuffler */
-  uint64_t users, asked;            /* users who contributed; clients ever sampled */
-  uint64_t refused;                 /* rounds of users whose data may not be used */
+  double regret, low;
+  double bytes, sent, posted; /* sent: bits, by all users; posted: messages to a shuffler */
+  uint64_t users, asked;      /* users who contributed; clients ever sampled */
+  uint64_t refused;           /* rounds of users whose data may not be used */
 } table;
 
 static bool samples(const faro_cell *cell) { return cell->env->traits & FARO_ENV_POPULATION; }
@@ -141,6 +142,7 @@ faro_status faro_cell_preview(const void *context, const faro_plan *plan, faro_h
 }
 
 static void count_cost(table *s, const faro_release *release, uint64_t users) {
+  s->bytes += (double)users * faro_release_cost(release).bytes;
   s->sent += (double)users * faro_release_cost(release).bits;
   s->posted += (double)users * faro_release_cost(release).messages;
   s->users += users;
@@ -329,6 +331,7 @@ static faro_status init(table *s, const faro_turn *turn, uint64_t clients, faro_
 static void finish(table *s) {
   s->record->regret = s->regret;
   s->record->updates = (double)faro_eliminator_diagnose(s->learner).updates;
+  s->record->bytes = s->bytes;
   s->record->sent = s->sent;
   s->record->posted = s->posted;
   s->record->users = (double)s->users;

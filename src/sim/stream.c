@@ -159,6 +159,7 @@ static void record_cost(const table *t, faro_play_record *record) {
   if (!t->cell->settings.adaptive) return;
   const faro_cost cost = faro_release_cost(release);
   record->users = (double)faro_release_statistics(release).users;
+  record->bytes = cost.bytes * record->users;
   record->sent = cost.bits * record->users;
   record->posted = cost.messages * record->users;
 }

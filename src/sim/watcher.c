@@ -1,6 +1,7 @@
 /* watcher: the loop for learners that watch raw rewards.
  *
  *   arms --pick--> arm --env--> reward --observe--> learner */
+#include "release/size.h"
 #include "sim/loop.h"
 
 typedef struct table {
@@ -75,6 +76,7 @@ static faro_status rehearse(faro_cell *cell, faro_error *error) {
   faro_watcher_destroy(learner);
   if (status != FARO_OK) return status;
   cell->claim = faro_claim_none();
+  cell->cost.bytes = faro_report_bytes(false, params.dimension + 1);
   cell->cost.bits = 64 * ((double)params.dimension + 1); /* x and y unchanged */
   cell->settings.batch = 1;
   return FARO_OK;

@@ -127,6 +127,7 @@ static faro_status make_release(const faro_study *s, double residual, const faro
                                       .horizon = steps * people,
                                       .batch = people,
                                       .grid = (uint64_t)grid,
+                                      .honest = s->params.honest,
                                       .level = whole ? FARO_LEVEL_USER : FARO_LEVEL_EVENT,
                                       .contributions = whole ? steps : 1,
                                       .calibration = whole ? FARO_CALIBRATION_TIGHT : FARO_CALIBRATION_PAPER};
@@ -271,6 +272,7 @@ faro_status faro_study_descend(faro_study *study, const faro_question *ask, cons
   const double ratio = ratio_of(release);
   const bool known = faro_release_noise(release).laplace == 0; /* the certificate needs sub-Gaussian noise */
   if (people_answer(study)) {
+    study->cost.bytes += (double)c.steps * cost.bytes;
     study->cost.bits += (double)c.steps * cost.bits;
     study->cost.messages += (double)c.steps * cost.messages;
   }

@@ -141,6 +141,7 @@ static faro_status make_sum(faro_study *s, unsigned part, faro_error *error) {
                                       .delta = s->budget.sums[part].delta,
                                       .horizon = s->params.people,
                                       .batch = s->params.batch,
+                                      .honest = s->params.honest,
                                       .calibration = s->budget.sums_calibration};
   status = faro_release_create(&s->sum[part], s->kind, &gram, &params, faro_study_source(s), error);
   if (status != FARO_OK || s->budget.sums_mu == 0) return status;
@@ -173,6 +174,7 @@ static faro_status build(faro_study *s, faro_error *error) {
 }
 
 static void add_cost(faro_study *s, faro_cost cost, double times) {
+  s->cost.bytes += times * cost.bytes;
   s->cost.bits += times * cost.bits;
   s->cost.messages += times * cost.messages;
 }

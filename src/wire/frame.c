@@ -16,7 +16,10 @@ static const char batch_magic[MAGIC] = {'F', 'R', 'B', '2'};
 static const char notice_magic[MAGIC] = {'F', 'R', 'H', '2'}; /* signed before a batch, never sent */
 
 static size_t entry_count(const faro_campaign *c) { return c->entries; }
-static size_t sealed_size(const faro_campaign *c) { return FARO_DIGEST_BYTES + 8 * entry_count(c); }
+/* What a box holds. */
+static size_t sealed_size(const faro_campaign *c) {
+  return faro_report_body(false, entry_count(c)) - FARO_SEAL_BYTES;
+}
 static bool counts(const faro_campaign *c) { return faro_campaign_form(c) == FARO_WIRE_BITS; }
 
 /* What reports of a version name: the campaign, or its plan of that version. A plan names its
@@ -29,7 +32,7 @@ static const unsigned char *named(const faro_campaign *c, uint64_t version) {
 
 static size_t body_size(const faro_campaign *c) {
   if (faro_campaign_is_split(c)) return faro_split_body(c);
-  return counts(c) ? 4 * entry_count(c) : sealed_size(c) + FARO_SEAL_BYTES;
+  return faro_report_body(counts(c), entry_count(c));
 }
 
 size_t faro_wire_report_entries(const faro_campaign *campaign) { return entry_count(campaign); }

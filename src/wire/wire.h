@@ -16,16 +16,15 @@
 #include <faro/message.h>
 #include <faro/policy.h>
 
+#include "release/size.h"
 #include "wire/bytes.h"
 
 enum {
   FARO_KEY_BYTES = 32, /* public keys (Ed25519, X25519) and secret X25519 keys */
   FARO_SECRET_BYTES = 64,
   FARO_SIGNATURE_BYTES = 64,
-  FARO_DIGEST_BYTES = 32,
   FARO_TOKEN_BYTES = 32,
   FARO_HASH_BYTES = 16, /* hash of a token, as a shuffler keeps it */
-  FARO_SEAL_BYTES = 48, /* what a sealed box adds */
   FARO_URL_MAX = 255,
   FARO_ID_MAX = 63,
   FARO_NONCE_BYTES = 16,
@@ -339,7 +338,7 @@ faro_status faro_ledger_head_open(faro_ledger_head *head, const char *text, size
  *           shuffler only.
  *   DIRECT  the same, sealed so that nobody on the way learns anything; the analyzer sees the head
  *           too */
-enum { FARO_REPORT_HEAD = 72, FARO_REPORT_CAMPAIGN_AT = 4 };
+enum { FARO_REPORT_CAMPAIGN_AT = 4 }; /* FARO_REPORT_HEAD: release/size.h */
 
 typedef struct faro_wire_report {
   uint64_t version, sequence;

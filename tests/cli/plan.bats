@@ -19,18 +19,32 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
 
 @test "plan wraps its sentences, and names no refusal unless asked" {
   COLUMNS=70 faro 0 plan --users 100 --dimension 2 --arms 3 --epsilon 0.01 --trust shufflers --instances 2 --quiet
-  [ "$(grep -v '\.\. \|bits/user' <<<"$output" | grep -v 'faro plan' | wc -L)" -le 70 ]
+  [ "$(grep -v '\.\. \|  sends  ' <<<"$output" | grep -v 'faro plan' | wc -L)" -le 70 ]
   not has "$output" "cannot run here"
   faro 0 plan --users 100 --dimension 2 --arms 3 --epsilon 0.01 --trust shufflers --instances 2 --quiet --all
   has "$output" "cannot run here"
 }
 
-@test "plan says when nothing is learnt, and when a user would send too much" {
+@test "plan says when nothing is learnt, and what a user sends" {
   slow_test
   faro 0 plan --users 300 --dimension 10 --arms 20 --epsilon 0.1 --quiet
   has "$output" "It learns nothing that could be seen"
-  has "$output" "too much for most devices"
+  has "$output" "Each user sends 332 B."
   has "$output" "Everybody was simulated."
+}
+
+@test "plan counts on nine tenths of a batch, unless told otherwise" {
+  faro 0 plan "${small[@]}" --trust shuffler
+  has "$output" "guarantee: (2, 1e-6) for each round, even if 10 % of a batch collude with the server"
+  faro 0 plan "${small[@]}" --trust shuffler --honest 1
+  not has "$output" "collude"
+  faro 0 plan "${small[@]}" --trust shuffler --json
+  jq -e '.problem.honest == 0.9 and (.plans | all(.experiment | contains("honest: 0.9\n")))' <<<"$output"
+  local noise='[.plans[] | select(.release == "shuffle-bits" and .learner == "linucb")][0] | .noise * (.batch | sqrt)'
+  local nine; nine=$(jq "$noise" <<<"$output")
+  faro 0 plan "${small[@]}" --trust shuffler --honest 0.1 --json
+  jq -e --argjson nine "$nine" "($noise) > \$nine" <<<"$output"
+  faro 2 plan "${small[@]}" --honest 0
 }
 
 @test "what plan writes can be run" {
@@ -45,7 +59,7 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
   faro 0 plan "${small[@]}" --trust nobody --json
   jq -e '.problem.users == 1000 and .uniform > 0 and .simulated == false and (.plans | length > 1)
     and (.plans | all(.trust == "nobody" and .regret.low < .regret.mean and .regret.mean < .regret.high
-      and .bits > 0 and .updates > 0 and .batch > 0 and .claim.proven == true and (.experiment | length > 0)))' <<<"$output"
+      and .bytes > 0 and .updates > 0 and .batch > 0 and .claim.proven == true and (.experiment | length > 0)))' <<<"$output"
   local first=$output
   faro 0 plan "${small[@]}" --trust nobody --json --jobs 1 --users 1e3
   [ "$output" = "$first" ]

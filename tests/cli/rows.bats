@@ -177,6 +177,9 @@ who() {
   has "$output" $'\nno better than always naming the most frequent class: <mine>\n'
   has "$(cat "$T/o/report.html")" "<p>no better than always naming the most frequent class: &lt;mine&gt;.</p>"
   has "$(cat "$T/o/report.html")" "<p>uniform play would have an error rate of 0.500; the most frequent class 0."
+  # 0 % is the most frequent class, not uniform play
+  csv_rows "$T/o/summary.csv" | jq -s -e '.[0] as $head | .[1:] | map([$head, .] | transpose | map({(.[0]): .[1]}) | add) |
+    length == 2 and all((.learnt - (1 - ."error-rate_mean" / .fixed) | fabs) < 1e-12 and .fixed < 0.2) and .[1].learnt < -3'
   who "$T/rare.csv" # there is something to learn
   faro 0 run "$T/rare.yaml" --quiet --set ignore=who --out "$T/p"
   not has "$output" "no better than"

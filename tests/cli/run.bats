@@ -83,7 +83,7 @@ journal_only() {
     .experiment == "000-fig1" and (.results | length == 15) and (.results | all(
       (.label | text) and (.learner | text) and (.release | text) and (.epsilon | number) and (.delta | number) and
       (.regret | (.mean | number) and (.sd | number) and (.median | number)) and
-      .rounds == 300 and .instances == 3 and (.bits_per_user | number) and .updates > 0 and (.seconds | number) and
+      .rounds == 300 and .instances == 3 and (.bytes_per_user | number) and (.bits_per_user | number) and .updates > 0 and (.seconds | number) and
       (.claim | (.epsilon | number_or_null) and (.delta | number_or_null) and (.trust | text) and .level == "event" and
         (.proven | type == "boolean") and (.by | text)) and
       (.release == "none") == (.claim.epsilon == null) and (has("curve") | not)))' <<<"$output"
@@ -127,6 +127,48 @@ journal_only() {
   ! grep -q $'\033\\[31m' "$T/shown"
 }
 
+# Two learners behind one release, of which the second has batches of one size.
+rivals() {
+  printf 'horizon: 1200\ninstances: 2\nenvironment: {name: linear-fixed, dimension: 3, arms: 5}\nalgorithms:
+  - {learner: posterior, release: shuffle-bits, label: <p>}\n  - {learner: linucb, release: shuffle-bits}
+  - {learner: linucb, release: central-factored}\n  - {learner: posterior, release: none}\n  - {learner: linucb, release: none}\n'
+}
+
+@test "rows that differ in their learner and in their batches are named" {
+  rivals >"$T/rivals.yaml"
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/a"
+  [ "$(grep -c '^batches differ' <<<"$output")" = 1 ]
+  grep -qE '^batches differ: <p> \([0-9]+\.\.\), linucb/shuffle-bits \([0-9]+\); --set batch=B compares the learners alone$' <<<"$output"
+  has "$(cat "$T/a/report.html")" "<p>batches differ: &lt;p&gt; ("
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/b" --set batch=100
+  not has "$output" "batches differ"
+}
+
+@test "a shuffler that adds nothing to what messages promise by themselves is named" {
+  printf 'horizon: 500\ninstances: 1\nepsilon: 5\nbatch: 50\nenvironment: {name: linear-fixed, dimension: 3, arms: 5}\nalgorithms:
+  - {learner: posterior, release: shuffle-response, label: one}\n  - {learner: posterior, release: shuffle-bits}\n' >"$T/idle.yaml"
+  faro 0 run "$T/idle.yaml" --quiet --out "$T/a"
+  has "$output" $'\none: the shuffler adds nothing here; each message promises as much by itself\n'
+  faro 0 run "$T/idle.yaml" --quiet --out "$T/b" --set epsilon=0.5 --set batch=250
+  not has "$output" "adds nothing"
+}
+
+@test "honest: the claim counts on the noise of this share of a batch, and a campaign promises the same" {
+  rivals >"$T/rivals.yaml"
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/a" --set honest=0.9 --set batch=100
+  has "$output" ", honest 0.9, batch 100,"
+  jq -e '[.results[] | select(.release == "shuffle-bits") | .grounds.levels[].nodes[] | .users == 100 and .honest == 90] |
+    length == 2 and all' "$T/a/run.json"
+  faro 0 verify "$T/a"
+  faro 0 run "$T/rivals.yaml" --quiet --out "$T/b" --set batch=100
+  not has "$output" "honest"
+  # nine tenths of the users add all the noise that ten tenths added, rounded up for each of them
+  local sums='[.results[] | select(.release == "shuffle-bits") | .grounds.levels[0].nodes[0] | .honest * .bits] | .[0]'
+  jq -n -e --argjson a "$(jq "$sums" "$T/a/run.json")" --argjson b "$(jq "$sums" "$T/b/run.json")" '$a / $b | . > 0.99 and . < 1.01'
+  faro 3 run "$T/rivals.yaml" --quiet --out "$T/c" --set honest=0.9 --set calibration=paper --set batch=100
+  has "$stderr" "honest must be 1 under calibration paper"
+}
+
 @test "numbers in summary.csv and curves.csv read back exactly" {
   check_test
   faro 0 run 000-fig1 "${tiny[@]}" --json --out "$T/a"
@@ -136,7 +178,7 @@ journal_only() {
     .[0] as $r | .[1] as $c | $r.label == $c.label and $r.epsilon == $c.epsilon and
     $r.regret.mean == $c.regret_mean and $r.regret.sd == $c.regret_sd and $r.regret.se == $c.regret_se and
     $r.regret.q25 == $c.regret_q25 and $r.regret.median == $c.regret_median and $r.regret.q75 == $c.regret_q75 and
-    $r.bits_per_user == $c.bits_per_user and $r.updates == $c.updates and $r.shifted == $c.shifted and
+    $r.bytes_per_user == $c.bytes_per_user and $r.updates == $c.updates and $r.shifted == $c.shifted and
     $r.claim.epsilon == $c.claim_epsilon and $r.claim.delta == $c.claim_delta and $r.claim.by == $c.by)' <<<"$output"
   csv_rows "$T/a/curves.csv" | jq -s '.[1:] | map(.[3])' >"$T/curve"
   jq -e --slurpfile curve "$T/curve" '[.results[].curve.mean[]] == $curve[0]' "$T/a/run.json"

@@ -21,7 +21,7 @@ teardown() { faro_teardown; }
   faro 0 client --analyzer "$analyzer_url" --key "$T/analyzer.sign.public" --epsilon 4 --delta 1e-3 --honest 1 --show
   has "$output" "campaign:  walk"
   has "$output" "trust shuffle, proven"
-  has "$output" "honest:    1: the claim counts on the noise of this share of the reports in each batch; nobody in it may work with"
+  has "$output" "honest:    1: the claim counts on the noise of this share of the reports in each batch; nobody in it may collude with"
   has "$output" "$(key "$T/shuffler-0.sign.public")"
   has "$output" "$("$FARO" keys show "$T/shuffler-0.sign.public" | sed -n 's/^fingerprint: *//p')"
 

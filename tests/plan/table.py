@@ -85,7 +85,7 @@ def sweep(faro, folder, p):
 def ask(faro, folder, p):
     """What the planner takes and predicts: the first choice's words, prediction, low, high, and its experiment."""
     path = os.path.join(folder, p["name"] + "-plan.yaml")
-    asked = [faro, "plan", "--quiet", "--json", "--write", path]
+    asked = [faro, "plan", "--quiet", "--json", "--honest", "1", "--write", path]
     for key in ("users", "dimension", "arms", "epsilon", "delta", "contexts", "rewards", "trust", "shufflers"):
         if p[key] != "0":
             asked += ["--" + key, p[key]]

@@ -293,7 +293,7 @@ static faro_status check_honest(const faro_analyzer_settings *s, faro_error *err
   return faro_fail(
       error, FARO_INVALID,
       "%s%scampaign.honest is required for %s, where clients hide among each other: the share of "
-      "a batch that does not work with the analyzer (0.9 allows for one client in ten)",
+      "a batch that does not collude with the analyzer (0.9 allows for one client in ten)",
       s->file, *s->file ? ": " : "", kind->name);
 }
 

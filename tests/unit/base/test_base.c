@@ -151,6 +151,19 @@ static void test_nearest__finds_typing_errors(void **state) {
   assert_null(faro_nearest("a word that is much longer than any name could reasonably be", names, 4));
 }
 
+static void test_text__of_bytes_has_a_unit(void **state) {
+  (void)state;
+  static const struct {
+    double bytes;
+    const char *text;
+  } cases[] = {{152, "152 B"},  {152.4, "152 B"},   {999.4, "999 B"},  {999.6, "1.0 kB"}, {8132, "8.1 kB"},
+               {9960, "10 kB"}, {1.15e6, "1.1 MB"}, {3e15, "3000 TB"}, {0, "0 B"},        {(double)NAN, "-"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[FARO_NUMBER_SIZE];
+    assert_string_equal(faro_bytes(cases[i].bytes, text), cases[i].text);
+  }
+}
+
 static void test_text__grows_and_remembers_failure(void **state) {
   (void)state;
   faro_text text = FARO_TEXT_INIT;
@@ -246,6 +259,7 @@ int main(void) {
       cmocka_unit_test(test_above__never_rounds_down),
       cmocka_unit_test(test_number__is_what_printf_and_strtod_say),
       cmocka_unit_test(test_nearest__finds_typing_errors),
+      cmocka_unit_test(test_text__of_bytes_has_a_unit),
       cmocka_unit_test(test_text__grows_and_remembers_failure),
       cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),
       cmocka_unit_test(test_file__a_written_file_is_replaced_as_a_whole),

@@ -247,7 +247,7 @@ static uint64_t messages(const char *kind, size_t shufflers, faro_level level, u
   return last;
 }
 
-/* Whether the campaign promises something even if shuffler and analyzer work together. */
+/* Whether the campaign promises something even if shuffler and analyzer collude. */
 static bool stands_alone(const char *kind, faro_level level, uint64_t contributions) {
   device v = begin(kind, 1, level, contributions, 0);
   const bool alone = v.c.claim.local_epsilon > 0;

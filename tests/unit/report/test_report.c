@@ -62,7 +62,7 @@ static void test_json__has_the_documented_fields(void **state) {
   assert_int_equal(json_array_size(results), 12);
   const json_t *one = json_array_get(results, 1);
   static const char *const fields[] = {"label",     "learner", "release", "epsilon",   "delta",
-                                       "dimension", "regret",  "rounds",  "instances", "bits_per_user",
+                                       "dimension", "regret",  "rounds",  "instances", "bytes_per_user",
                                        "updates",   "seconds", "claim"};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     assert_non_null(json_object_get(one, fields[i]));
@@ -176,9 +176,9 @@ static void test_all__report_user_level_and_refusals(void **state) {
       strstr(table, "population 10, epsilon 1, delta 1e-6, batch 5, level user, contributions 4"));
   assert_non_null(strstr(table, "% of rounds were not counted: the user had contributed as often"));
   char *csv = faro_report_summary_csv(report);
-  assert_non_null(
-      strstr(csv, "shifted,refused,communication_bits,best_arm_lost,early,explored,lower_bound,claim_epsilon,"
-                  "claim_delta,claim_contributions,trust,level,"));
+  assert_non_null(strstr(
+      csv, "shifted,refused,communication_bytes,best_arm_lost,early,explored,lower_bound,claim_epsilon,"
+           "claim_delta,claim_contributions,trust,level,"));
   assert_non_null(strstr(csv, ",1,1e-6,4,\"local\",\"user\",\"proven\","));
   char *json = faro_report_json(report);
   json_t *document = json_loads(json, 0, NULL);

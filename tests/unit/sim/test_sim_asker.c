@@ -185,6 +185,7 @@ static void test_watchers__regret_is_that_of_a_naive_loop(void **state) {
     assert_true(record.early == 0 && record.explored == 0 && record.users == 0);
     assert_true(record.updates == (double)faro_watcher_diagnose(learner).updates);
     assert_true(isnan(cell->claim.epsilon) && cell->claim.trust == FARO_TRUST_NONE);
+    assert_true(cell->cost.bytes == 72 + 48 + 32 + 8 * (D + 1));
     assert_true(cell->cost.bits == 64 * (D + 1) && cell->settings.batch == 1);
     faro_watcher_destroy(learner);
     faro_env_destroy(env);
@@ -455,6 +456,8 @@ static void test_cost__of_a_term_includes_its_fits(void **state) {
   assert_true(with.bits > without.bits && without.bits > 0 && without.messages > 0);
   assert_true(record.users == 200 && cell->cost.bits == without.bits);
   assert_close(record.sent / (100 * (with.bits + without.bits)), 1, 1e-12);
+  assert_close(record.bytes / (100 * (with.bytes + without.bytes)), 1, 1e-12);
+  assert_true(with.bytes > without.bytes && without.bytes > 72);
   assert_close(record.posted / (100 * (with.messages + without.messages)), 1, 1e-12);
   faro_experiment_destroy(e);
 }

@@ -474,6 +474,24 @@ static void test_report__of_one_client_cannot_be_told_from_another_by_its_size(v
   }
 }
 
+/* A client writes a report for each shuffler that can still fill its batch (three of them differ in
+ * that), so this is what it sends, in the mean over all batches. */
+static void test_report__sizes_are_the_cost_of_the_release(void **state) {
+  (void)state;
+  for (size_t i = 0; i < FORMS; i++) {
+    const faro_campaign c = opened(i, 3);
+    faro_release *release = NULL;
+    double sent = 0;
+    for (uint64_t batch = 0; batch < c.batches; batch++)
+      for (size_t part = 0; part < faro_campaign_targets(&c); part++)
+        if (faro_campaign_active(&c, part, batch)) sent += (double)faro_wire_report_size(&c);
+    assert_ok(
+        faro_release_create(&release, c.release, &c.contribution, &c.params, faro_source_none(), error));
+    assert_close(faro_release_cost(release).bytes / (sent / (double)c.batches), 1, 1e-12);
+    faro_release_destroy(release);
+  }
+}
+
 /* The analyzer gets shuffled boxes: their content depends on the campaign and the message, not on
  * the policy or the client. */
 static void test_report__boxes_of_two_policies_cannot_be_told_apart(void **state) {
@@ -845,6 +863,7 @@ int main(void) {
       cmocka_unit_test(test_policy__of_the_largest_dimension_fits),
       cmocka_unit_test(test_report__comes_back_in_every_form),
       cmocka_unit_test(test_report__of_one_client_cannot_be_told_from_another_by_its_size),
+      cmocka_unit_test(test_report__sizes_are_the_cost_of_the_release),
       cmocka_unit_test(test_report__boxes_of_two_policies_cannot_be_told_apart),
       cmocka_unit_test(test_report__entries_end_where_the_release_ends),
       cmocka_unit_test(test_report__what_is_within_limits_is_valid),
