@@ -72,7 +72,7 @@ class Constants:
 
     def radius(self, shift):
         d, T = self.d, self.T
-        return np.sqrt(d * (self.most + shift)) + 0.5 * np.sqrt(d * np.log((1 + T / self.most) * T))
+        return np.sqrt(d * (self.most + shift)) + 0.5 * np.sqrt(d * np.log((1 + 2 * T / self.most) * T))  # L^2 = 2: the arms are (u, 1)
 
 
 class Linucb(Constants):

@@ -104,7 +104,7 @@ static double play(const char *release, uint64_t T, double epsilon, double delta
   const double sigma = (tree ? sqrt(log(T)) * log(2.5 / delta) : sqrt(log(2.5 / delta))) / epsilon;
   const double gamma = sigma * sqrt((tree ? log(T) : (double)T) * D);
   const double ridge = private ? 2 * gamma : 1e-4, least = private ? gamma : 1e-4, most = private ? gamma : 1;
-  const double radius = 0.5 * sqrt(D * log((1 + T / most) * T));
+  const double radius = 0.5 * sqrt(D * log((1 + 2 * T / most) * T)); /* L^2 = 2 */
   double regret = 0, best = 0, means[K] = {0}, sum[N] = {0}, noise[N] = {0};
   for (int i = 0; i < D; i++)
     for (int k = 0; k < K; k++) means[k] += truth[i] * A[i][k];
