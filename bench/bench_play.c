@@ -19,7 +19,7 @@
 #include "sim/loop.h"
 #include "timing.h"
 
-enum { INSTANCES_MAX = 64, TURNS_MAX = 100, TEXT_MAX = 1 << 16 };
+enum { INSTANCES_MAX = 128, TURNS_MAX = 100, TEXT_MAX = 1 << 16 };
 
 static void must(faro_status status, const faro_error *error) {
   if (status == FARO_OK) return;

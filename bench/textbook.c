@@ -1,7 +1,7 @@
 /* textbook: see the header. Chowdhury & Zhou 2022, Alg. 1 with the releases of Alg. 2-7, Shariff
  * and Sheffet 2018 (tree) and Zheng et al. 2020 (local), at the constants of the published figures.
  *
- *   d  dimension     K  arms     B  batch     L = 1  bound on ||x||
+ *   d  dimension     K  arms     B  batch     L = sqrt(2)  bound on ||x||: the arms are (u, 1)
  *   Statistics are one array: the d x d matrix of x x', all of it, then the d entries of x y. */
 #include "textbook.h"
 
@@ -162,8 +162,8 @@ static void learn(textbook *t) {
     t->theta[i] = 0;
     for (size_t j = 0; j < d; j++) t->theta[i] += t->inverse[i * d + j] * t->sum[d * d + j];
   }
-  t->beta =
-      sqrt((double)d * (t->lambda_max + shift)) + 0.5 * sqrt((double)d * log((1 + T / t->lambda_max) * T));
+  t->beta = sqrt((double)d * (t->lambda_max + shift)) +
+            0.5 * sqrt((double)d * log((1 + 2 * T / t->lambda_max) * T));
 }
 
 /* Chowdhury & Zhou 2022, Alg. 1 l. 5: the arm with the greatest <theta, x> + beta ||x|| in the norm

@@ -23,25 +23,35 @@ teardown() { faro_teardown; }
   jq -se 'all(.[]; (.whole | not) and .rounds < 100000000 and .ns > 0)' <<<"$output"
 }
 
-# Fixed seeds, so that nothing here is by chance; ten pairs, nine standard errors: each kind of processor
-# has last digits of its own, and so instances of its own.
+# same OURS THEIRS ALGORITHMS: the mean of ten differences is within nine standard errors. Fixed seeds, so that nothing here is by
+# chance; but each kind of processor has last digits of its own, and so instances of its own.
+same() {
+  jq -s '[.[].regrets] | add' "$1" >"$T/a"
+  jq -s '[.[].regrets] | add' "$2" >"$T/b"
+  run -0 jq -n --argjson n "$3" --slurpfile a "$T/a" --slurpfile b "$T/b" '[range($n) as $r | [range(10) as $i | $b[0][10 * $r + $i] - $a[0][10 * $r + $i]] |
+    (add / 10) as $mean | (map((. - $mean) * (. - $mean)) | add / 90 | sqrt) as $error | {mean: $mean, error: $error}]'
+  echo "$2 $output"
+  jq -e --argjson n "$3" 'length == $n and all(.[]; .error > 0 and (.mean | fabs) < 9 * .error)' <<<"$output"
+}
+
 @test "faro, the textbook and NumPy have the same regret on the same instances" {
   "$programs/bench_play" 0 <"$T/small.yaml" >"$T/ours"
   "$programs/bench_textbook" 1 "$T/instances" <"$T/small.yaml" >"$T/textbook"
+  same "$T/ours" "$T/textbook" 5
+  /usr/bin/python3 -c 'import numpy' 2>/dev/null || return 0
   words="none:1:user local:1:user central-tree:1:user shuffle-amplified:20:user shuffle-bits:20:user"
-  if /usr/bin/python3 -c 'import numpy' 2>/dev/null; then
-    bench/numpy_linucb.py "$T/instances" 400 10 0.1 $words >"$T/numpy-user"
-    bench/numpy_linucb.py "$T/instances" 400 10 0.1 ${words//user/batch} >"$T/numpy-batch"
-  fi
-  for theirs in textbook numpy-user numpy-batch; do
-    [ -e "$T/$theirs" ] || continue
-    jq -s '[.[].regrets] | add' "$T/ours" >"$T/a"
-    jq -s '[.[].regrets] | add' "$T/$theirs" >"$T/b"
-    run -0 jq -n --slurpfile a "$T/a" --slurpfile b "$T/b" '[range(5) as $r | [range(10) as $i | $b[0][10 * $r + $i] - $a[0][10 * $r + $i]] |
-      (add / 10) as $mean | (map((. - $mean) * (. - $mean)) | add / 90 | sqrt) as $error | {mean: $mean, error: $error}]'
-    echo "$theirs $output"
-    jq -e 'all(.[]; .error > 0 and (.mean | fabs) < 9 * .error)' <<<"$output"
+  for style in user batch array; do
+    bench/numpy_linucb.py "$T/instances" 400 10 0.1 ${words//user/$style} >"$T/numpy-$style"
+    same "$T/ours" "$T/numpy-$style" 5
   done
+}
+
+@test "faro and plain C have the same regret on the same instances" {
+  sed -i '/shuffle/d; s/dimension: 4, arms: 20/dimension: 5, arms: 100/; s/horizon: 400/horizon: 2000/' "$T/small.yaml"
+  "$programs/bench_play" 0 <"$T/small.yaml" >"$T/ours"
+  "$programs/bench_textbook" 0 "$T/instances" <"$T/small.yaml"
+  "$programs/bench_plain" "$T/instances" 2000 10 0.1 none local central-tree >"$T/plain"
+  same "$T/ours" "$T/plain" 3
 }
 
 @test "growth and experiments print a line for what they play" {
