@@ -52,6 +52,7 @@ typedef struct faro_agent_params {
   double honest;           /* share of a batch whose noise the claim counts on; 0: 1 */
   bool adaptive;           /* see faro_release_params */
   bool adversarial;        /* likewise */
+  double local_epsilon;    /* likewise */
   bool anytime;            /* the algorithm does not know the horizon: it starts small and doubles */
   const char *calibration; /* NULL: tight */
   double norm;             /* features are scaled back to this norm; 0: 1 */

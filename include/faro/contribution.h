@@ -26,10 +26,12 @@ typedef enum faro_form {
 /* What one user adds: z = ( vech(x x'), x y ) or a part of it, packed as in linalg.h. Features
  * longer than `norm` are scaled back to it and rewards are clipped to [low, high] before anything
  * else happens. Features that are not finite count as zero, and a reward that is not a number
- * counts as `low`. Every release clips by itself: it takes x and y, never a finished z. */
+ * counts as `low`. Every release clips by itself: it takes x and y, never a finished z. One without
+ * privacy leaves values of simulated users as they are. */
 typedef struct faro_contribution {
   faro_form form;
   bool binary;      /* values only: every entry is one of the two ends */
+  bool unclipped;   /* values only: finite entries stay as they are */
   size_t dimension; /* d, entries of x */
   size_t blocks;    /* parts of x, each d / blocks long; 1 unless faro_contribution_split was called */
   size_t gram;      /* entries of x x' in z: d (d+1) / 2 if there is one block; 0 if z is x itself */

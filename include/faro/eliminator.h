@@ -46,7 +46,8 @@ typedef enum faro_clients {
 #define FARO_CORE_LIST(X)                                                                                    \
   X(NEVER, "false")                                                                                          \
   X(ALWAYS, "true")                                                                                          \
-  X(AUTO, "auto") /* the core set where it pays, see eliminator.c */
+  X(AUTO, "auto")       /* the core set where it pays, see eliminator.c */                                   \
+  X(DEFAULT, "default") /* under calibration paper true, as published; else auto */
 
 typedef enum faro_core {
 #define X(name, text) FARO_CORE_##name,

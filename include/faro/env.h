@@ -234,6 +234,10 @@ typedef struct faro_yardstick {
 /* Begins the instance like faro_env_begin, and measures simple play on it: exactly where arms stay,
  * else by an unbiased sample of its rounds. */
 FARO_API faro_yardstick faro_env_begin_measured(faro_env *env, uint64_t seed, uint64_t instance);
+/* The greatest 1 / slope of the link over all arms of an instance: the kappa that Sarmasarkar 2026
+ * bounds. It needs the parameter, so no learner can know it. Begins the instance, as
+ * faro_env_begin. */
+FARO_API double faro_env_begin_kappa(faro_env *env, uint64_t seed, uint64_t instance);
 /* The greatest standard error, in any direction, of arms' features that were estimated in advance;
  * 0: they are exact. */
 FARO_API double faro_env_error(const faro_env *env);

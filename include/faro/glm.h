@@ -57,6 +57,7 @@ enum { FARO_PARTS = 2 };
 /* A fit: the minimiser of L over a part's data and a region. */
 typedef struct faro_question {
   unsigned part;
+  bool whole; /* the data of both parts; without privacy and under calibration figure only */
   double ridge;
   faro_region region;
   /* packed, approximates the Hessian; steps are scaled by its inverse. NULL: plain steps */

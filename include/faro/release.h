@@ -61,6 +61,9 @@ typedef struct faro_release_params {
   /* The size of each batch, between batch and largest, follows from what was published before. For
    * kinds that adapt, under `tight`, in simulation. */
   bool adaptive;
+  /* Above 0: the epsilon of one user's messages by themselves, at delta; that of the claim then
+   * follows, and `epsilon` is not read. shuffle-bits and shuffle-gaussian under `paper`. */
+  double local_epsilon;
   faro_calibration calibration;
 } faro_release_params;
 

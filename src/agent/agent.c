@@ -90,6 +90,7 @@ static faro_release_params release_params(const faro_agent *a) {
                                 .honest = p->honest,
                                 .anytime = p->anytime,
                                 .adaptive = p->adaptive,
+                                .local_epsilon = p->local_epsilon,
                                 .calibration = a->calibration};
   if (p->anytime) params.horizon = faro_doubling_first(&params);
   return params;

@@ -210,6 +210,23 @@ faro_yardstick faro_env_begin_measured(faro_env *env, uint64_t seed, uint64_t in
   return (faro_yardstick){.uniform = horizon * gap, .fixed = (double)NAN};
 }
 
+double faro_env_begin_kappa(faro_env *env, uint64_t seed, uint64_t instance) {
+  const faro_link link = env->rules->about.link;
+  double least = 1;
+  faro_env_begin(env, seed, instance);
+  if (link == FARO_LINK_LINEAR) return 1;
+  for (uint64_t round = 0; round < env->params.horizon; round++) {
+    env->round = round;
+    if (round > 0 && env->rules->next) env->rules->next(env);
+    for (size_t a = 0; a < env->arms.count; a++) {
+      const double slope = faro_link_slope(link, env->mean[a]);
+      least = round == 0 && a == 0 ? slope : fmin(least, slope);
+    }
+  }
+  faro_env_begin(env, seed, instance);
+  return 1 / least;
+}
+
 faro_status faro_env_read(const faro_env_kind *kind, faro_env_params *params, faro_error *error) {
   const faro_env_rules *rules = rules_of(kind);
   return rules->read ? rules->read(params, error) : FARO_OK;

@@ -53,8 +53,10 @@ static const double PAYS = 0.85;
 
 #define CORE                                                                                                 \
   {                                                                                                          \
-    "core", FARO_SETTING_CHOICE, offsetof(faro_eliminator_settings, core), 0, 2, FARO_CORE_AUTO, core_words, \
-        "eliminators only: true: play a small core set; false: all active arms equally; auto: where it pays" \
+    "core", FARO_SETTING_CHOICE, offsetof(faro_eliminator_settings, core), 0, 3, FARO_CORE_DEFAULT,          \
+        core_words,                                                                                          \
+        "eliminators only: true: play a small core set; false: all active arms equally; auto: the core set " \
+        "where it pays; default: true under calibration paper, else auto"                                    \
   }
 
 const faro_setting faro_eliminator_of_users[] = {CORE,
@@ -425,8 +427,10 @@ static faro_status take_better(faro_eliminator *e, faro_error *error) {
 }
 
 static faro_status take(faro_eliminator *e, faro_error *error) {
-  if (e->settings.core == FARO_CORE_AUTO) return take_better(e, error);
-  if (e->settings.core == FARO_CORE_ALWAYS) take_core(e);
+  const faro_core usual = e->params.calibration == FARO_CALIBRATION_PAPER ? FARO_CORE_ALWAYS : FARO_CORE_AUTO;
+  const faro_core core = e->settings.core == FARO_CORE_DEFAULT ? usual : e->settings.core;
+  if (core == FARO_CORE_AUTO) return take_better(e, error);
+  if (core == FARO_CORE_ALWAYS) take_core(e);
   else take_all(e);
   return FARO_OK;
 }

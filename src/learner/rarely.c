@@ -16,7 +16,7 @@
  * after every round that explores. Under privacy that would show who explored (docs/privacy.md,
  * Studies). Here the growth of V decides, as Criterion II does for H: V <= f V_o keeps theta_o's
  * widths within sqrt(f). For the same reason Criterion II is checked when sums are released, and
- * not only in rounds that do not explore. */
+ * not only in rounds that do not explore. Under figure theta_o is fitted as published. */
 #include "learner/rarely.h"
 
 #include <math.h>
@@ -25,6 +25,9 @@
 #include "learner/noise.h"
 #include "learner/optimism.h"
 #include "learner/ridge.h"
+
+static const double MOST_FITS = 1e6;  /* that a study allows */
+static const double EVERYWHERE = 1e3; /* a radius that binds nothing */
 
 static bool is_figure(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_FIGURE; }
 static bool is_paper(const faro_asker_params *p) { return p->calibration == FARO_CALIBRATION_PAPER; }
@@ -79,23 +82,22 @@ static faro_rarely_constants theorem(const faro_asker_params *p, double operator
 }
 
 /* The constants of the published program. noise: its bound on the Gram noise, ln(4/delta)
- * ln^2(4T/zeta) / (epsilon kappa*). No constants of rs-glm are published; a width of 1.5 comes near
- * the published regrets. */
+ * ln^2(4T/zeta) / (epsilon kappa*). rs-glm (exact) has the same widths, and a small lambda. */
 static faro_rarely_constants figure(const faro_asker_params *p, bool exact, double noise) {
   const double d = (double)p->dimension;
   const double t = (double)p->horizon;
   const double B = faro_link_steepest(p->link, p->bound);
-  const double lambda = 2 * noise + 0.75 * d * log(4 * t / p->failure);
+  const double lambda = exact ? 0.5 : 2 * noise + 0.75 * d * log(4 * t / p->failure);
   const double least = lambda - 1.5 * noise;
   const double most = lambda + 1.5 * noise;
   faro_rarely_constants c = {.lambda = {lambda, lambda},
                              .lambda_max = most,
                              .lambda_min = least,
                              .gamma = p->bound * common_width(p),
-                             .beta = (exact ? 1.5 : 4) * common_width(p),
+                             .beta = 4 * common_width(p),
                              .threshold = 100 / (p->kappa * p->bound * p->bound * d),
-                             .growth = 1.05 + 5 / (8 * sqrt(d)),
-                             .ridge = exact ? (double)NAN : 2e-5};
+                             .growth = exact ? 1.5 : 1.05 + 5 / (8 * sqrt(d)),
+                             .ridge = 2e-5};
   const double coarse = floor(d * p->kappa * c.gamma * c.gamma * log(t) / 20000);
   c.fits[0] = (uint64_t)fmin(t, fmax(1, coarse)); /* kappa may be anything, and no round has two fits */
   c.fits[1] = (uint64_t)fmax(1, floor(3 * log2(most / least + t * B * B / (least * d))));
@@ -145,8 +147,9 @@ faro_rarely_constants faro_rarely_settle(const faro_asker_params *p, bool exact,
                                 ? theorem(p, fmax(noise_bound(p, &noise[0]), noise_bound(p, &noise[1])))
                                 : practice(p, noise);
   if (!exact) return c;
-  c.fits[0] = all_fits(p, c.lambda[0], 1, c.growth);
-  c.fits[1] = all_fits(p, c.lambda[1], faro_link_steepest(p->link, p->bound), 2);
+  c.fits[0] =
+      is_figure(p) ? (uint64_t)fmin((double)p->horizon, MOST_FITS) : all_fits(p, c.lambda[0], 1, c.growth);
+  c.fits[1] = all_fits(p, c.lambda[1], faro_link_steepest(p->link, p->bound), c.growth);
   return c;
 }
 
@@ -205,7 +208,8 @@ faro_pick faro_rarely_pick(void *state, const faro_arms *arms, double luck) {
     const size_t widest = faro_score(arms, r->zero, r->W_V, 1, r->width, r->scratch);
     if (r->width[widest] * r->width[widest] >= r->constant.threshold) { /* Criterion I */
       r->explored = true;
-      return (faro_pick){.arm = widest, .part = 0, .weight = 1};
+      const double square = r->width[widest] * r->width[widest];
+      return (faro_pick){.arm = widest, .part = 0, .weight = is_figure(&r->params) ? 1 / (1 + square) : 1};
     }
   }
   size_t arm = faro_score(arms, r->theta, r->W_H, r->constant.beta, r->score, r->scratch);
@@ -240,9 +244,11 @@ static bool take(const faro_statistics *sum, double lambda, size_t d, double *a)
   return !same;
 }
 
-/* The published program fits theta_o after rounds that explore only. Noise alone can make V outgrow
- * V_o, and elsewhere nobody may know whether anybody has explored. */
-static bool has_data(const faro_rarely *r) { return r->explored || !is_figure(&r->params); }
+/* Whether theta_o is to be fitted again. The published program does so after every round that
+ * explores; elsewhere nobody may know whether anybody has explored. */
+static bool is_old(faro_rarely *r) {
+  return is_figure(&r->params) ? r->explored : outgrown(r, r->V, r->V_o, r->constant.doubt[0]);
+}
 
 /* Criterion I cannot apply to any arm if V > I / threshold, because arms have length at most 1. */
 static void look_at_V(faro_rarely *r) {
@@ -250,7 +256,7 @@ static void look_at_V(faro_rarely *r) {
   memcpy(r->curvature, r->V, faro_packed(d) * sizeof *r->V);
   for (size_t i = 0; i < d; i++) r->curvature[faro_diagonal(i)] -= 1 / r->constant.threshold;
   r->explores = !faro_spd_factor(r->spd, r->curvature);
-  r->wants[0] = r->left[0] > 0 && outgrown(r, r->V, r->V_o, r->constant.doubt[0]) && has_data(r);
+  r->wants[0] = r->left[0] > 0 && is_old(r);
   if (r->explores || r->answered[0] || r->wants[0])
     (void)faro_ridge_whiten(r->spd, d, r->V, r->W_V, r->constant.lambda[0] / 2);
 }
@@ -276,7 +282,7 @@ static void look_at_H(faro_rarely *r, uint64_t users) {
   const bool aliased = is_figure(&r->params) && r->answered[1];
   double *w = aliased ? r->W_H : r->curvature;
   (void)faro_ridge_whiten(r->spd, d, r->H, w, r->constant.lambda[1] / 2);
-  r->wants[1] = r->left[1] > 0 && !aliased && log_det(w, d) > r->log_det + log(2);
+  r->wants[1] = r->left[1] > 0 && !aliased && log_det(w, d) > r->log_det + log(r->constant.growth);
 }
 
 void faro_rarely_see(void *state, const faro_statistics sum[FARO_PARTS]) {
@@ -290,6 +296,9 @@ static double ridge_of(const faro_rarely *r, unsigned part) {
   return isnan(r->constant.ridge) ? r->constant.lambda[part] : r->constant.ridge;
 }
 
+/* The published program searches everywhere, from the estimate of the index. */
+static double radius_of(const faro_asker_params *p) { return is_figure(p) ? EVERYWHERE : p->bound; }
+
 /* theta_o: over ||theta|| <= S; V times the steepest slope is above the Hessian. */
 static void ask_coarse(faro_rarely *r, faro_question *q) {
   const faro_asker_params *p = &r->params;
@@ -299,14 +308,15 @@ static void ask_coarse(faro_rarely *r, faro_question *q) {
   for (size_t i = 0; i < faro_packed(d); i++) r->curvature[i] = B * r->V[i];
   *q = (faro_question){.part = 0,
                        .ridge = ridge_of(r, 0),
-                       .region = {.radius = p->bound},
+                       .region = {.radius = radius_of(p)},
                        .curvature = r->curvature,
-                       .start = r->theta_o};
+                       .start = is_figure(p) ? r->theta : r->theta_o};
+  r->explored = false;
 }
 
 /* theta_tau: H approximates the Hessian. The paper searches ||theta - theta_o||_V <= gamma
  * sqrt(kappa); `tight` searches ||theta|| <= S, which is inside the ellipsoid until much has been
- * explored. The published program searches everywhere. */
+ * explored. The published program fits it to those who explored, too. */
 static void ask_fine(faro_rarely *r, faro_question *q) {
   const faro_asker_params *p = &r->params;
   const size_t d = p->dimension;
@@ -315,8 +325,9 @@ static void ask_fine(faro_rarely *r, faro_question *q) {
     r->host->diagnostics.shifted++;
   r->log_det = log_det(r->W_H, d);
   *q = (faro_question){.part = 1,
+                       .whole = is_figure(p),
                        .ridge = ridge_of(r, 1),
-                       .region = {.radius = p->bound},
+                       .region = {.radius = radius_of(p)},
                        .curvature = r->H_tau,
                        .start = r->theta};
   if (!is_paper(p)) return;
@@ -338,14 +349,14 @@ bool faro_rarely_ask(void *state, faro_question *question) {
   return false;
 }
 
-/* The estimate of the index. The published program of glm-joint takes the mean of both; `tight`
- * takes theta_o until there is a theta_tau. */
+/* The estimate of the index. The published programs take the mean of both; `tight` takes theta_o
+ * until there is a theta_tau. */
 static void set_index(faro_rarely *r) {
   const faro_asker_params *p = &r->params;
   const bool coarse = !r->answered[1] && is_tight(p);
   for (size_t i = 0; i < p->dimension; i++) {
     r->theta[i] = coarse ? r->theta_o[i] : r->theta_tau[i];
-    if (is_figure(p) && !r->exact) r->theta[i] = (r->theta_o[i] + r->theta_tau[i]) / 2;
+    if (is_figure(p)) r->theta[i] = (r->theta_o[i] + r->theta_tau[i]) / 2;
   }
 }
 

@@ -35,7 +35,7 @@ typedef struct faro_rarely {
   bool wants[FARO_PARTS]; /* a fit of the part is due */
   bool answered[FARO_PARTS];
   unsigned asked; /* the part of the open question */
-  bool explored;  /* somebody has explored; for calibration figure */
+  bool explored;  /* somebody has explored since theta_o was asked for */
   bool explores;  /* Criterion I may apply to some arm, given the current V */
 } faro_rarely;
 

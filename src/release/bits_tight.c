@@ -2,6 +2,8 @@
  * bits.c for the mechanism, and docs/privacy.md, Bit sums, Trees of bit sums and Returning users,
  * for the proofs. */
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/abort.h"
 #include "release/bits.h"
@@ -159,8 +161,28 @@ static bool add_alone(const faro_release *r, size_t level, double *square, doubl
   return true;
 }
 
+/* Bits with p = 1/4 of users who come once: Lemma 8 with the bits of one user, for the least
+ * epsilon whose bits these are (Chowdhury & Zhou 2022, Remark 3.7). */
+static void imply_quarter(faro_release *r) {
+  const faro_bits *s = faro_bits_in(r);
+  const double d = (double)r->contribution.dimension;
+  const double delta = r->params.delta;
+  const double g = (double)s->grid;
+  const double epsilon = sqrt(24e4 / (double)s->level->noise->bits) * g * log(4 * (d * d + 1) / delta);
+  const bool moments = r->contribution.gram > 0 && r->params.calibration == FARO_CALIBRATION_PAPER;
+  if (!moments || s->levels > 1 || r->repeats > 1 || delta >= 0.5) return;
+  if (!(epsilon <= 15 && g >= fmax(d, 4))) {
+    const size_t used = strlen(r->claim.by);
+    snprintf(r->claim.by + used, sizeof r->claim.by - used, "; no bound for one user's bits by themselves");
+    return;
+  }
+  r->claim.local_epsilon = 0.1 * epsilon;
+  r->claim.local_delta = delta;
+}
+
 void faro_bits_imply_local(faro_release *r) {
   const faro_bits *s = faro_bits_in(r);
+  if (!s->fair) imply_quarter(r);
   double square = 0;
   double cost = 0;
   bool known = s->fair;

@@ -238,8 +238,13 @@ static double clip(const faro_contribution *c, double y) { /* NaN: low */
   return y >= c->low ? (y <= c->high ? y : c->high) : c->low;
 }
 
+static double value_of(const faro_contribution *c, double x) {
+  if (c->binary) return x > 0 ? c->high : c->low;
+  return c->unclipped && isfinite(x) ? x : clip(c, x);
+}
+
 static void make_values(const faro_contribution *c, const double *x, double *z) {
-  for (size_t i = 0; i < c->length; i++) z[i] = c->binary ? (x[i] > 0 ? c->high : c->low) : clip(c, x[i]);
+  for (size_t i = 0; i < c->length; i++) z[i] = value_of(c, x[i]);
 }
 
 static void make_ball(const faro_contribution *c, const double *x, double *z) {

@@ -99,6 +99,23 @@ static faro_status validate_level(const faro_release_kind *kind, const faro_rele
   return FARO_OK;
 }
 
+/* Chowdhury & Zhou 2022, Corollaries B.3 and C.3. */
+static faro_status validate_local(const faro_release_kind *kind, const faro_release_params *params,
+                                  faro_error *error) {
+  const bool known = kind == &faro_release_shuffle_bits || kind == &faro_release_shuffle_gaussian ||
+                     kind == &faro_release_shuffle_amplified;
+  if (params->local_epsilon == 0) return FARO_OK;
+  if (!known || params->calibration != FARO_CALIBRATION_PAPER || params->level != FARO_LEVEL_EVENT)
+    return faro_fail(error, FARO_INVALID,
+                     "local_epsilon must be 0 for %s: there is a theorem for shuffle-bits and "
+                     "shuffle-gaussian, under calibration paper and level event",
+                     kind->name);
+  if (!(params->local_epsilon >= 1e-4 && params->local_epsilon <= 1000))
+    return faro_fail(error, FARO_INVALID, "local_epsilon must be 0.0001 .. 1000 (got %g)",
+                     params->local_epsilon);
+  return FARO_OK;
+}
+
 static faro_status validate_budget(const faro_release_kind *kind, const faro_release_params *params,
                                    faro_error *error) {
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
@@ -123,6 +140,7 @@ faro_status faro_release_validate(const faro_release_kind *kind, const faro_rele
   if (status == FARO_OK) status = validate_adaptive(kind, params, error);
   if (status == FARO_OK) status = validate_level(kind, params, error);
   if (status == FARO_OK) status = validate_honest(kind, params, error);
+  if (status == FARO_OK) status = validate_local(kind, params, error);
   if (status == FARO_OK) status = validate_budget(kind, params, error);
   return status;
 }

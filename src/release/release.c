@@ -200,6 +200,9 @@ static bool has_noise(const faro_release *r) { return r->kind->trust != FARO_TRU
 
 static faro_status build(faro_release *r, faro_error *error) {
   const faro_mechanism *mechanism = r->kind->mechanism;
+  /* The interval of values is what noise needs. That of features and rewards is a learner's, too,
+   * and that of real users is one that a campaign has declared. */
+  r->contribution.unclipped = !has_noise(r) && r->source.use == FARO_USE_SIMULATED;
   if (r->kind->weighs && r->params.calibration == FARO_CALIBRATION_TIGHT)
     r->contribution = faro_contribution_weigh(&r->contribution);
   faro_status status = make_room(r, error);

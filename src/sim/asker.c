@@ -26,6 +26,7 @@ typedef struct table {
   double *x, *theta, *gradient;
   faro_sim_rng noise, luck;
   faro_play_record *record;
+  double kappa;
   uint64_t horizon;
   uint64_t end;  /* of the epoch */
   uint64_t left; /* people of the term who are still to come */
@@ -192,6 +193,7 @@ static faro_status begin_epoch(table *s, faro_error *error) {
   const faro_status status = s->cell->settings.anytime ? predict_fits(&s->epoch, error) : FARO_OK;
   faro_asker_params learner = faro_cell_asker(&s->epoch);
   learner.offers = faro_env_arms(s->env)->count; /* those of a net, too */
+  learner.kappa = s->kappa;
   return status == FARO_OK ? faro_asker_create(&s->learner, s->cell->learner, &learner, error) : status;
 }
 
@@ -225,6 +227,7 @@ static faro_status init(table *s, const faro_turn *turn, faro_error *error) {
   s->theta = faro_arena_alloc(&s->arena, env.dimension, sizeof *s->theta, error);
   faro_sim_open(&s->noise, turn->seed, turn->instance, FARO_ROLE_USER);
   faro_sim_open(&s->luck, turn->seed, turn->instance, FARO_ROLE_LUCK);
+  s->kappa = faro_turn_kappa(turn, s->env);
   faro_turn_begin(turn, s->env);
   s->gradient = faro_arena_alloc(&s->arena, env.dimension, sizeof *s->gradient, error);
   return s->x && s->theta && s->gradient ? FARO_OK : FARO_MEMORY;

@@ -98,6 +98,12 @@ static double centre_of(const faro_cell *cell, double low) {
   return link == FARO_LINK_LINEAR ? 0.5 : faro_link_mean(link, 0);
 }
 
+/* Under paper a release aims at the target; under tight it is met by a search (rehearse.c). */
+static double aim_of(const faro_cell *cell) {
+  const bool shuffled = cell->release->trust == FARO_TRUST_SHUFFLE;
+  return shuffled && cell->settings.calibration == FARO_CALIBRATION_PAPER ? cell->settings.local_epsilon : 0;
+}
+
 faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t instance) {
   const faro_settings *s = &cell->settings;
   const faro_env_facts facts = faro_cell_facts(cell);
@@ -120,6 +126,7 @@ faro_agent_params faro_cell_agent(const faro_cell *cell, size_t arms, uint64_t i
                              .contributions = s->contributions,
                              .anytime = s->anytime,
                              .adaptive = s->adaptive,
+                             .local_epsilon = aim_of(cell),
                              .calibration = faro_calibration_name(s->calibration),
                              .norm = facts.norm,
                              .centre = centre,
@@ -149,6 +156,7 @@ faro_release_params faro_cell_release(const faro_cell *cell) {
                                 .contributions = s->contributions,
                                 .anytime = s->anytime,
                                 .adaptive = s->adaptive,
+                                .local_epsilon = aim_of(cell),
                                 .calibration = s->calibration};
   if (s->anytime) params.horizon = faro_doubling_first(&params);
   return params;

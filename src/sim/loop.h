@@ -70,6 +70,10 @@ typedef faro_status faro_play_rounds(void *state, uint64_t from, uint64_t until,
 faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, void *state,
                             faro_error *error) FARO_WARN_UNUSED;
 
+/* kappa for a learner of generalised linear rewards: the bound that it can know or, under
+ * calibration figure, that of the turn's instance, as in the published program of Sarmasarkar 2026.
+ * Before faro_turn_begin. */
+double faro_turn_kappa(const faro_turn *turn, faro_env *env);
 /* Begins the turn's instance, and records what simple play would have got on it. */
 void faro_turn_begin(const faro_turn *turn, faro_env *env);
 static inline void faro_turn_played(const faro_turn *turn, uint64_t rounds) {

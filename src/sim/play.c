@@ -47,6 +47,12 @@ faro_status faro_play_curve(const faro_turn *turn, faro_play_rounds *rounds, voi
   return FARO_OK;
 }
 
+double faro_turn_kappa(const faro_turn *turn, faro_env *env) {
+  return turn->cell->settings.calibration == FARO_CALIBRATION_FIGURE
+             ? faro_env_begin_kappa(env, turn->seed, turn->instance)
+             : faro_cell_asker(turn->cell).kappa;
+}
+
 void faro_turn_begin(const faro_turn *turn, faro_env *env) {
   const faro_yardstick yardstick = faro_env_begin_measured(env, turn->seed, turn->instance);
   turn->record->uniform = yardstick.uniform;

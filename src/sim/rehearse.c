@@ -58,8 +58,7 @@ static const char *refusal(const faro_cell *cell) {
     return "phases have different sizes, and each would need an epsilon of its own";
   if (protocol == FARO_PROTOCOL_ASKER) return "people answer several times";
   if (cell->settings.anytime) return "under anytime later messages may have less noise";
-  if (cell->settings.calibration != FARO_CALIBRATION_TIGHT)
-    return "only calibration tight asks the accountant";
+  if (cell->settings.calibration == FARO_CALIBRATION_FIGURE) return "nothing was published for it";
   return NULL;
 }
 
@@ -68,13 +67,16 @@ static faro_status aim(faro_cell *cell, faro_error *error) {
   if (refusal(cell))
     return faro_fail(error, FARO_INVALID, "local_epsilon must be none for %s with %s: %s",
                      cell->learner->name, cell->release->name, refusal(cell));
-  if (cell->release->trust != FARO_TRUST_LOCAL) return search(cell, error);
-  cell->settings.epsilon = cell->settings.local_epsilon;
+  if (cell->release->trust == FARO_TRUST_LOCAL) cell->settings.epsilon = cell->settings.local_epsilon;
+  else if (cell->settings.calibration == FARO_CALIBRATION_TIGHT) return search(cell, error);
   return FARO_OK;
 }
 
 faro_status faro_cell_rehearse(faro_cell *cell, faro_error *error) {
   faro_status status = faro_pair_check(cell, error);
   if (status == FARO_OK && cell->settings.local_epsilon > 0) status = aim(cell, error);
-  return status == FARO_OK ? rehearse(cell, error) : status;
+  if (status == FARO_OK) status = rehearse(cell, error);
+  if (status == FARO_OK && faro_cell_release(cell).local_epsilon > 0)
+    cell->settings.epsilon = cell->claim.epsilon;
+  return status;
 }

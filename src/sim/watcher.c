@@ -15,8 +15,10 @@ static faro_status init(table *t, const faro_turn *turn, faro_error *error) {
   const faro_env_params env = faro_cell_env(turn->cell);
   faro_watcher_params learner = faro_cell_asker(turn->cell);
   faro_status status = faro_env_create(&t->env, turn->cell->env, &env, error);
-  if (status == FARO_OK) learner.offers = faro_env_arms(t->env)->count; /* those of a net, too */
-  if (status == FARO_OK) status = faro_watcher_create(&t->learner, turn->cell->learner, &learner, error);
+  if (status != FARO_OK) return status;
+  learner.offers = faro_env_arms(t->env)->count; /* those of a net, too */
+  learner.kappa = faro_turn_kappa(turn, t->env);
+  status = faro_watcher_create(&t->learner, turn->cell->learner, &learner, error);
   if (status != FARO_OK) return status;
   faro_turn_begin(turn, t->env);
   t->x = faro_arena_alloc(&t->arena, env.dimension, sizeof *t->x, error);

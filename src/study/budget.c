@@ -89,7 +89,6 @@ static void sums_of_figure(const faro_study_params *p, faro_budget_plan *plan) {
   const double levels = fmax(1, ceil(log2((double)p->horizon)));
   const double s = sqrt(levels / (2 * rho));
   const double published = sqrt(log((double)p->people)) * log(2.5 / p->delta);
-  plan->fits_mu = sqrt(2 * rho);
   plan->sums_calibration = FARO_CALIBRATION_FIGURE;
   plan->sums[0] = (faro_spend){published / s, p->delta};
   plan->sums[1] = (faro_spend){published / (s * p->steepest), p->delta};
@@ -123,6 +122,23 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
       faro_budget_spend(plan->sums_mu, delta_of(kind, delta / 2), &plan->sums[0], error);
   plan->sums[1] = plan->sums[0];
   return status;
+}
+
+/* A third of epsilon and delta, divided by the number of fits; if there are more than ten, by
+ * advanced composition, even where the plain sum is less. */
+faro_spend faro_budget_published(const faro_study_params *p, double fits) {
+  const double epsilon = p->epsilon / 3;
+  const double delta = p->delta / 3;
+  if (fits <= 10) return (faro_spend){epsilon / fits, delta / fits};
+  const double root = sqrt(2 * fits * log(2 / delta));
+  double low = 0;
+  double high = epsilon;
+  for (int i = 0; i < 60; i++) {
+    const double middle = (low + high) / 2;
+    if (root * middle + fits * middle * expm1(middle) <= epsilon) low = middle;
+    else high = middle;
+  }
+  return (faro_spend){low, delta / (2 * fits)};
 }
 
 /* The cost of bit sums is dominated by a Gaussian fixed in advance. A person who changes part would
@@ -182,7 +198,8 @@ faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_par
   for (unsigned part = 0; part < FARO_PARTS; part++) plan->fits[part] = (double)fits[part];
   for (unsigned part = 0; status == FARO_OK && part < FARO_PARTS; part++) {
     faro_fit_budget last;
-    if (fits[part] > 0) status = faro_budget_fit(kind, params, plan, part, fits[part] - 1, &last, error);
+    if (fits[part] > 0 && params->calibration != FARO_CALIBRATION_FIGURE)
+      status = faro_budget_fit(kind, params, plan, part, fits[part] - 1, &last, error);
   }
   return status;
 }

@@ -12,7 +12,7 @@ typedef struct faro_spend {
 typedef struct faro_budget_plan {
   bool gaussian;           /* mu^2 adds up to the claim; else epsilon and delta do */
   bool by_step;            /* else: each step of a fit has a share of its own, see faro_budget_step */
-  double sums_mu, fits_mu; /* for the sums of a part; for all its fits together */
+  double sums_mu, fits_mu; /* for the sums of a part; for all its fits together. Not under figure */
   faro_calibration sums_calibration;
   faro_spend sums[FARO_PARTS];
   double fits[FARO_PARTS]; /* number allowed */
@@ -37,6 +37,9 @@ faro_status faro_budget_sums(const faro_release_kind *kind, const faro_study_par
 faro_status faro_budget_fits(const faro_release_kind *kind, const faro_study_params *params,
                              const uint64_t fits[static FARO_PARTS], faro_budget_plan *plan,
                              faro_error *error);
+
+/* The published program's budget for each of so many fits. */
+faro_spend faro_budget_published(const faro_study_params *params, double fits);
 
 /* How many fits, from number `index` on, have the same budget. */
 uint64_t faro_budget_same(const faro_budget_plan *plan, unsigned part, uint64_t index);

@@ -43,6 +43,8 @@ struct faro_study {
 };
 
 faro_rows faro_study_rows(const faro_study *study, unsigned part);
+/* What a fit goes over. */
+faro_rows faro_study_asked(const faro_study *study, const faro_question *ask);
 
 /* The Euclidean size of a region. */
 typedef struct faro_extent {

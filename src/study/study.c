@@ -247,6 +247,19 @@ faro_rows faro_study_rows(const faro_study *study, unsigned part) {
                      .y = study->y + first};
 }
 
+faro_rows faro_study_asked(const faro_study *study, const faro_question *ask) {
+  faro_rows rows = faro_study_rows(study, ask->whole ? 0 : ask->part);
+  if (ask->whole) rows.count += study->count[1];
+  return rows;
+}
+
+/* Moves the rows of part 1, which may overlap. */
+static void move_rows(faro_study *s, size_t from, size_t to) {
+  const size_t d = s->params.dimension;
+  memmove(s->x + to * d, s->x + from * d, s->count[1] * d * sizeof *s->x);
+  memmove(s->y + to, s->y + from, s->count[1] * sizeof *s->y);
+}
+
 bool faro_study_add(faro_study *study, const double *x, double y, unsigned part, double weight) {
   const size_t d = study->params.dimension;
   if (!study->sim || !study->allowed || part >= FARO_PARTS || study->people == study->params.people)
@@ -336,7 +349,7 @@ faro_status faro_study_measure(faro_study *study, const faro_question *ask, faro
 /* Without privacy, or before there is data. The tolerance is the solver's. */
 static void exact(faro_study *s, const faro_question *ask, faro_answer *answer) {
   const size_t d = s->params.dimension;
-  const faro_rows rows = faro_study_rows(s, ask->part);
+  const faro_rows rows = faro_study_asked(s, ask);
   if (rows.count == 0)
     faro_solver_nearest(s->solver, NULL, &ask->region, s->zero, s->theta); /* only the ridge */
   else {
@@ -358,28 +371,40 @@ static faro_status check_ask(const faro_study *s, const faro_question *ask, faro
   if (!s->allowed) return faro_fail(error, FARO_INVALID, "fits must be allowed before the first one");
   if (ask->part >= FARO_PARTS)
     return faro_fail(error, FARO_INVALID, "part must be below %d (got %u)", FARO_PARTS, ask->part);
+  if (ask->whole && is_private(s->kind) && s->params.calibration != FARO_CALIBRATION_FIGURE)
+    return faro_fail(error, FARO_INVALID,
+                     "a private fit must be to one part, except under calibration figure");
   return FARO_OK;
+}
+
+/* A fit that is allowed and possible. */
+static faro_status fit(faro_study *s, const faro_question *ask, const faro_extent *extent,
+                       faro_answer *answer, faro_error *error) {
+  if (!is_private(s->kind) || s->people == 0) {
+    FARO_MUST(faro_ledger_charge(&s->fits[ask->part], NULL));
+    exact(s, ask, answer);
+    return FARO_OK;
+  }
+  if (s->params.calibration == FARO_CALIBRATION_FIGURE) return faro_study_publish(s, ask, answer, error);
+  return faro_study_descend(s, ask, extent, answer, error);
 }
 
 faro_status faro_study_fit(faro_study *study, const faro_question *ask, faro_answer *answer,
                            faro_error *error) {
   faro_status status = check_ask(study, ask, error);
   if (status != FARO_OK) return status;
-  faro_ledger *ledger = &study->fits[ask->part];
+  const faro_ledger *ledger = &study->fits[ask->part];
   if (ledger->charged >= ledger->allowed)
     return faro_fail(error, FARO_INVALID, "fits of part %u are used up (%llu allowed)", ask->part,
                      (unsigned long long)ledger->allowed);
   faro_extent extent = {0};
   status = faro_study_measure(study, ask, &extent, error);
   if (status != FARO_OK) return status;
-  if (!is_private(study->kind) || study->people == 0) {
-    FARO_MUST(faro_ledger_charge(ledger, NULL));
-    exact(study, ask, answer);
-    return FARO_OK;
-  }
-  if (study->params.calibration == FARO_CALIBRATION_FIGURE)
-    return faro_study_publish(study, ask, answer, error);
-  return faro_study_descend(study, ask, &extent, answer, error);
+  const size_t end = study->params.people - study->count[1];
+  if (ask->whole) move_rows(study, end, study->count[0]);
+  status = fit(study, ask, &extent, answer, error);
+  if (ask->whole) move_rows(study, study->count[0], end);
+  return status;
 }
 
 faro_status faro_study_predict(const faro_study *study, unsigned part, double *noise, faro_error *error) {

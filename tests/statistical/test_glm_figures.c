@@ -87,10 +87,9 @@ static void test_figure__baselines_are_the_published_ones(void **state) {
   static const struct {
     const char *label;
     double row[NORMS], share;
-  } rows[] = {
-      {"GLM-UCB", {1400, 1943, 2323}, 0.1},
-      {"GLOC", {385, 632, 1347}, 0.1},
-      {"RS-GLinUCB", {290, 170, 201}, 0.4}}; /* its constants are not published, and runs vary widely */
+  } rows[] = {{"GLM-UCB", {1400, 1943, 2323}, 0.1},
+              {"GLOC", {385, 632, 1347}, 0.1},
+              {"RS-GLinUCB", {290, 170, 201}, 0.4}}; /* its runs vary widely */
   table t = published();
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++)
     for (int s = 0; s < NORMS; s++)

@@ -35,6 +35,27 @@ static void claim_paper(faro_release *r, double epsilon0, faro_budget each) {
                              theorem, faro_pair_above(composed, m0 * total + slack, pair));
 }
 
+/* Chowdhury & Zhou 2022, Corollary B.3: every message is (epsilon0, delta)-private by itself, and
+ * so are shuffled ones. How much less shuffling leaves has hidden constants, and is not claimed. */
+static faro_status calibrate_alone(faro_release *r) {
+  const double delta = r->params.delta;
+  const double target = r->params.local_epsilon;
+  const double sigma = 4 * sqrt(2 * log(2.5 / delta)) / target;
+  faro_set_gaussian(r, sigma, 1, 1);
+  faro_set_scale(r, sqrt(faro_total_noises(r)));
+  const double mu = faro_gaussian_shift(r, sigma, 1, 1);
+  faro_imply_gaussian(r, mu);
+  const double alone = r->claim.local_epsilon;
+  r->params.epsilon = target;
+  faro_claim claim = faro_claim_make(target, delta, FARO_TRUST_SHUFFLE, alone <= target,
+                                     "Chowdhury & Zhou 2022, Corollary B.3%s",
+                                     alone <= target ? "" : ", outside its range (epsilon <= 1)");
+  claim.local_epsilon = alone;
+  claim.local_delta = delta;
+  r->claim = claim;
+  return FARO_OK;
+}
+
 /* Chowdhury & Zhou 2022, Theorem B.1: noise for a local randomizer of epsilon0 = epsilon sqrt(B /
  * ln(2/delta)) and delta0 = delta / B, for epsilon <= sqrt(ln(2/delta) / B); for returning users
  * with epsilon_m and delta_m (Theorem E.3).
@@ -48,6 +69,7 @@ static void claim_paper(faro_release *r, double epsilon0, faro_budget each) {
  * sqrt(ln(2/delta) ln(4 M/delta)). faro follows the proof. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   (void)error;
+  if (r->params.local_epsilon > 0) return calibrate_alone(r);
   const faro_budget each = faro_advanced_share(r);
   const double batch = (double)r->params.batch;
   const double sigma =
@@ -168,6 +190,11 @@ void faro_amplified_choose(const faro_release *r, faro_release_params *params) {
   const double d = (double)r->contribution.dimension;
   const faro_budget each = faro_advanced_share(r);
   const double logs = log(t / each.delta) * log(2 / each.delta);
+  const double alone = params->local_epsilon; /* Corollary B.3 */
+  if (alone > 0) {
+    params->batch = (uint64_t)ceil(pow(t * t * t * log(1 / each.delta) / (d * alone * alone), 0.25));
+    return;
+  }
   params->batch = (uint64_t)ceil(pow(d * each.epsilon * each.epsilon / logs, -0.2) * pow(t, 0.6));
   (void)faro_choose_mixed(r, faro_gaussian_sigma(r), params);
 }

@@ -73,23 +73,30 @@ static faro_status calibrate_values(faro_release *r, faro_error *error) {
 }
 
 /* Plain vectors as above. Moments: Chowdhury & Zhou 2022, Theorem C.1; for users who return,
- * Theorem E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. */
+ * Theorem E.5, which has 10^7 ln(2/delta) M in place of 24e4 and splits delta. For messages that
+ * are private by themselves, Corollary C.3: C.1 with epsilon0 / sqrt(B), and a grid as for one
+ * user. */
 static faro_status calibrate_paper(faro_release *r, faro_error *error) {
   if (r->contribution.gram == 0) return calibrate_values(r, error);
+  const double alone = r->params.local_epsilon;
+  if (alone > 0) r->params.epsilon = alone / sqrt((double)r->params.batch);
   const double epsilon = r->params.epsilon;
   const double delta = r->params.delta;
   const double d = (double)r->contribution.dimension;
   const double batch = (double)r->params.batch;
   const double times = (double)r->repeats;
-  const double g = ceil(fmax(2 * sqrt(batch), fmax(d, 4)));
+  const double g = ceil(fmax(alone > 0 ? 0 : 2 * sqrt(batch), fmax(d, 4)));
   /* The epsilon of a batch: E.5. */
   const double each = epsilon / (2 * sqrt(2 * times * log(2 / delta))) / sqrt(1e7 / (8 * 24e4));
   const bool composes = r->repeats == 1 || faro_advanced_epsilon(each, times, delta / 2) <= epsilon;
-  const bool inside = epsilon <= 15 && delta < 0.5 && composes;
+  const bool inside = fmax(epsilon, alone) <= 15 && delta < 0.5 && composes;
   const char *const beyond =
       inside ? " (docs/privacy.md, Lemma 8)" : ", outside its range (epsilon <= 15, delta < 1/2)";
-  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside,
-                             "Chowdhury & Zhou 2022, Theorem %s%s", r->repeats > 1 ? "E.5" : "C.1", beyond);
+  r->claim = faro_claim_make(epsilon, delta, FARO_TRUST_SHUFFLE, inside, "Chowdhury & Zhou 2022, %s%s",
+                             alone > 0        ? "Corollary C.3"
+                             : r->repeats > 1 ? "Theorem E.5"
+                                              : "Theorem C.1",
+                             beyond);
   const double factor = r->repeats > 1 ? 1e7 * log(2 / delta) * times : 24e4;
   const double split = r->repeats > 1 ? 2 * times : 1;
   const double root = g * log(4 * (d * d + 1) * split / delta) / epsilon;
@@ -118,6 +125,8 @@ static double theorem_batch(const faro_release *r) {
   const double d = (double)r->contribution.dimension;
   const faro_budget each = faro_advanced_share(r);
   const double logs = log(d * d / each.delta);
+  const double alone = r->params.local_epsilon; /* Cor. C.3 */
+  if (alone > 0) return ceil(pow(t * t * t * logs * logs / (d * alone * alone), 0.25));
   return ceil(pow(d * each.epsilon * each.epsilon / (logs * logs), -0.2) * pow(t, 0.6));
 }
 

@@ -437,6 +437,8 @@ static void test_core__is_played_where_it_pays(void **state) {
         assert_int_equal(many, K);
         const bool pays = core < 0.85 * all;
         assert_int_equal(support, pays ? few : many);
+        (void)fourth_width(&w, FARO_CORE_DEFAULT, &scale, paper, &support);
+        assert_int_equal(support, pays || paper ? few : many);
         cores += pays;
         alls += !pays;
       }

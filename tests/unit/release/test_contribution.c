@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include <faro/release.h>
+
 #include "release/columns.h"
 #include "support/support.h"
 
@@ -244,6 +246,38 @@ static void test_init__refuses_bounds_that_bound_nothing(void **state) {
   }
 }
 
+/* Clipping is for noise: without it values beyond their interval count as they are, but what is not
+ * a number does not. Features and rewards are clipped for the learner, too. */
+static void test_none__leaves_values_as_they_are(void **state) {
+  (void)state;
+  const char *const kinds[] = {"none", "central"};
+  const double x[3][2] = {{2, -0.7}, {0.25, (double)NAN}, {(double)INFINITY, -(double)INFINITY}};
+  const double sums[2][2] = {{2 + 0.25 + 0.5, -0.7 - 0.5 - 0.5}, {0.5 + 0.25 + 0.5, -1.5}};
+  for (int k = 0; k < 2; k++) {
+    faro_sim_rng sim;
+    faro_sim_open(&sim, 1, 0, FARO_ROLE_USER);
+    faro_contribution c;
+    assert_ok(faro_contribution_values(&c, 2, false, error));
+    const faro_release_params params = {
+        .epsilon = 1000, .delta = 0.1, .horizon = 3, .batch = 3, .calibration = FARO_CALIBRATION_TIGHT};
+    faro_release *r = NULL;
+    assert_ok(faro_release_create(&r, faro_release_kind_find(kinds[k]), &c, &params,
+                                  faro_source_simulated(&sim), error));
+    for (int i = 0; i < 3; i++) (void)faro_release_absorb(r, x[i], 0);
+    const double *sum = faro_release_statistics(r).sum;
+    for (int i = 0; i < 2; i++) assert_close(sum[i], sums[k][i], k == 0 ? 1e-12 : 0.3); /* sd 0.03 */
+    faro_release_destroy(r);
+    assert_ok(faro_contribution_init(&c, 2, 1, -1, 1, error));
+    assert_ok(faro_release_create(&r, faro_release_kind_find(kinds[k]), &c, &params,
+                                  faro_source_simulated(&sim), error));
+    for (int i = 0; i < 3; i++) (void)faro_release_absorb(r, (const double[]){3, 4}, 7);
+    const double want[5] = {3 * 0.36, 3 * 0.48, 3 * 0.64, 3 * 0.6, 3 * 0.8};
+    for (int i = 0; i < 5; i++)
+      assert_close(faro_release_statistics(r).sum[i], want[i], k == 0 ? 1e-12 : 0.5);
+    faro_release_destroy(r);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_make__is_vech_of_outer_product_then_moment),
@@ -257,6 +291,7 @@ int main(void) {
       cmocka_unit_test(test_sensitivity__of_gram_and_ball_is_exact),
       cmocka_unit_test(test_init__gram_and_ball_refuse_bounds_that_bound_nothing),
       cmocka_unit_test(test_init__refuses_bounds_that_bound_nothing),
+      cmocka_unit_test(test_none__leaves_values_as_they_are),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

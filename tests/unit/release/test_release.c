@@ -1404,6 +1404,103 @@ static void test_honest__is_refused_by_name(void **state) {
   assert_non_null(strstr(error.message, "honest must be 1 under calibration paper (got 0.9)"));
 }
 
+/* ---- messages that are private by themselves, under paper */
+
+enum { ALONE = 5, ENTRIES = ALONE * (ALONE + 3) / 2 };
+
+static faro_release *make_alone(const char *kind, double epsilon, double local, uint64_t batch) {
+  faro_contribution c;
+  faro_release *r = NULL;
+  assert_ok(faro_contribution_init(&c, ALONE, 1, 0, 1, error));
+  const faro_release_params params = {.epsilon = epsilon,
+                                      .delta = 1e-6,
+                                      .horizon = 20000,
+                                      .batch = batch,
+                                      .local_epsilon = local,
+                                      .calibration = FARO_CALIBRATION_PAPER};
+  assert_ok(faro_release_create(&r, faro_release_kind_find(kind), &c, &params, faro_source_none(), error));
+  return r;
+}
+
+/* Chowdhury & Zhou 2022, Corollaries B.3 and C.3, with the numbers as printed. */
+static void test_paper__messages_meet_their_target(void **state) {
+  (void)state;
+  const double target[] = {0.2, 1, 15};
+  for (int i = 0; i < 3; i++) {
+    const double e0 = target[i];
+    faro_release *r = make_alone("shuffle-gaussian", 1, e0, 400);
+    const double sigma = 4 * sqrt(2 * log(2.5e6)) / e0;
+    assert_close(faro_release_scale(r, 0), 0, 0); /* before the first batch */
+    assert_close(faro_release_noise(r).scale[3] / (sigma * sqrt(20000)), 1, 1e-12);
+    const faro_claim *c = faro_release_claim(r);
+    /* the exact mechanism: x x' moves by sqrt 2 and x y by 2 at most */
+    const double mu = sqrt(6) / sigma;
+    assert_true(faro_gaussian_delta(mu, c->local_epsilon) <= 1e-6 * (1 + 1e-9) && c->local_delta == 1e-6);
+    assert_true(c->epsilon == e0 && c->delta == 1e-6 && c->proven == (c->local_epsilon <= e0));
+    assert_true(c->proven && c->local_epsilon > 0.4 * e0);
+    faro_release_destroy(r);
+
+    r = make_alone("shuffle-bits", 1, e0, 400);
+    const double logs = log(4 * (5 * 5 + 1) / 1e-6);
+    const double bits = ceil(24e4 * 25 * logs * logs / (e0 * e0));
+    assert_close(faro_release_cost(r).bits, ENTRIES * (5 + bits), 1e-6);
+    c = faro_release_claim(r);
+    assert_true(c->proven && c->delta == 1e-6);
+    assert_close(c->epsilon, e0 / 20, 1e-12);
+    assert_true(c->local_epsilon > 0.0999 * e0 && c->local_epsilon <= 0.1 * e0 && c->local_delta == 1e-6);
+    faro_release_destroy(r);
+  }
+  faro_release *r = make_alone("shuffle-bits", 1, 15.1, 400);
+  assert_true(!faro_release_claim(r)->proven && faro_release_claim(r)->local_epsilon == 0);
+  faro_release_destroy(r);
+}
+
+/* Remark 3.7: the bits of one user are private at 0.1 epsilon sqrt(B), while epsilon sqrt(B) <= 15:
+ * more than a Gaussian of their variance would need. */
+static void test_paper__bits_protect_by_themselves(void **state) {
+  (void)state;
+  const double epsilon[] = {0.2, 1, 10};
+  const uint64_t batch[] = {20, 500};
+  for (int i = 0; i < 3; i++)
+    for (int k = 0; k < 2; k++) {
+      faro_release *r = make_alone("shuffle-bits", epsilon[i], 0, batch[k]);
+      const faro_claim *c = faro_release_claim(r);
+      const double root = epsilon[i] * sqrt((double)batch[k]);
+      assert_true(c->proven && c->epsilon == epsilon[i]);
+      assert_int_equal(root > 15, c->local_epsilon == 0);
+      assert_int_equal(root > 15, strstr(c->by, "no bound for one user") != NULL);
+      if (root <= 15) {
+        const double g = ceil(fmax(2 * sqrt((double)batch[k]), ALONE));
+        const double bits = faro_release_cost(r).bits / ENTRIES - g;
+        assert_true(c->local_epsilon <= 0.1 * root && c->local_epsilon > 0.0999 * root);
+        assert_true(c->local_delta == 1e-6);
+        assert_true(faro_gaussian_delta(2.5 * g / sqrt(3 * bits / 16), c->local_epsilon) <= 4e-7);
+      }
+      faro_release_destroy(r);
+    }
+}
+
+static void test_paper__targets_are_for_two_kinds(void **state) {
+  (void)state;
+  faro_contribution c;
+  assert_ok(faro_contribution_init(&c, ALONE, 1, 0, 1, error));
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    for (int calibration = 0; calibration < FARO_CALIBRATION_COUNT; calibration++) {
+      const faro_release_kind *kind = faro_release_kind_at(k);
+      const bool known = strcmp(kind->name, "shuffle-bits") == 0 ||
+                         strcmp(kind->name, "shuffle-gaussian") == 0 ||
+                         strcmp(kind->name, "shuffle-amplified") == 0;
+      const faro_release_params params = {.epsilon = 1,
+                                          .delta = 1e-6,
+                                          .horizon = 20000,
+                                          .batch = 500,
+                                          .local_epsilon = 1,
+                                          .calibration = (faro_calibration)calibration};
+      const bool taken = faro_release_validate(kind, &params, NULL) == FARO_OK;
+      assert_int_equal(taken, known && calibration == FARO_CALIBRATION_PAPER);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all__deterministic_in_the_seed),
@@ -1452,6 +1549,9 @@ int main(void) {
       cmocka_unit_test(test_honest__a_small_share_leaves_one_user_in_any_batch),
       cmocka_unit_test(test_honest__the_rest_alone_keeps_the_claim),
       cmocka_unit_test(test_honest__is_refused_by_name),
+      cmocka_unit_test(test_paper__messages_meet_their_target),
+      cmocka_unit_test(test_paper__bits_protect_by_themselves),
+      cmocka_unit_test(test_paper__targets_are_for_two_kinds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,7 +122,7 @@ static void test_local_epsilon__is_met_and_epsilon_follows(void **state) {
     assert_true(pure.proven && pure.local_epsilon <= target && pure.local_epsilon > 0.997 * target);
     const double follows = faro_shuffle_epsilon(target, 0, 1000, 1e-6);
     assert_true(pure.epsilon <= follows && pure.epsilon > 0.998 * follows);
-    const char *const others[] = {"shuffle-gaussian", "shuffle-bits", "concurrent-bits"};
+    static const char *const others[] = {"shuffle-gaussian", "shuffle-bits", "concurrent-bits"};
     for (int i = 0; i < 3; i++) {
       snprintf(algorithm, sizeof algorithm, "learner: linucb, release: %s, batch: 40, local_epsilon: %g",
                others[i], target);
@@ -132,6 +132,14 @@ static void test_local_epsilon__is_met_and_epsilon_follows(void **state) {
     }
     snprintf(algorithm, sizeof algorithm, "learner: linucb, release: local, local_epsilon: %g", target);
     assert_true(claim_of(iid, algorithm).epsilon == target);
+    for (int i = 0; i < 2; i++) { /* Chowdhury & Zhou 2022, Corollaries B.3 and C.3 */
+      snprintf(algorithm, sizeof algorithm,
+               "learner: linucb, release: %s, batch: 400, calibration: paper, local_epsilon: %g", others[i],
+               target);
+      const faro_claim c = claim_of(iid, algorithm);
+      assert_true(c.proven && c.local_epsilon <= target && c.local_epsilon > 0 && c.local_delta == 1e-6);
+      assert_close(c.epsilon, i == 0 ? target : target / 20, 1e-12);
+    }
   }
 }
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "env/kind.h"
 #include "learner/kind.h"
 #include "learner/optimism.h"
 #include "support/play.h"
@@ -217,6 +218,39 @@ static void test_params__are_those_of_the_cell(void **state) {
     assert_close(p->kappa, 2 + exp(3) + exp(-3), 1e-11);
     faro_experiment_destroy(e);
   }
+}
+
+/* Under figure, kappa is that of the arms which the instance will have. */
+static void test_kappa__is_the_instances_under_figure(void **state) {
+  (void)state;
+  static const char *const contexts[] = {"fresh", "adversarial", "fixed"};
+  for (size_t k = 0; k < 3; k++)
+    for (uint64_t instance = 0; instance < 3; instance++) {
+      faro_experiment *e =
+          parse_experiment("environment: {name: glm-logistic, dimension: %d, arms: %d, contexts: %s}\n"
+                           "horizon: 50\ncalibration: figure\n"
+                           "algorithms: [{learner: glm-ucb, release: none}]\n",
+                           D, ARMS, contexts[k]);
+      set_probe(50, 0, 1);
+      const faro_cell *cell = put_probe(e, "none");
+      (void)play_cell(cell, instance);
+      double greatest = 0;
+      faro_env *env = make_cell_env(cell, instance);
+      for (int t = 0; t < 50; t++) {
+        const faro_arms *arms = faro_env_arms(env);
+        for (size_t a = 0; a < ARMS; a++) {
+          double z = 0;
+          for (size_t i = 0; i < D; i++) z += arms->x[i * arms->stride + a] * env->theta[i];
+          greatest = fmax(greatest, 2 + exp(z) + exp(-z));
+        }
+        double x[D];
+        (void)faro_env_play(env, 0, x);
+      }
+      assert_close(probe.params.kappa, greatest, 1e-9);
+      assert_true(greatest < 2 + exp(2) + exp(-2));
+      faro_env_destroy(env);
+      faro_experiment_destroy(e);
+    }
 }
 
 static void test_draw__may_be_set(void **state) {
@@ -577,6 +611,7 @@ int main(void) {
       cmocka_unit_test(test_anytime__starts_as_a_learner_of_1024_rounds),
       cmocka_unit_test(test_watchers__regret_is_that_of_a_naive_loop),
       cmocka_unit_test(test_params__are_those_of_the_cell),
+      cmocka_unit_test(test_kappa__is_the_instances_under_figure),
       cmocka_unit_test(test_draw__may_be_set),
       cmocka_unit_test(test_studies__equal_a_naive_loop),
       cmocka_unit_test(test_studies__are_seen_after_batches_and_at_the_end_of_a_term),

@@ -655,6 +655,22 @@ static void test_paper__of_shuffled_bits_composes_as_published(void **state) {
 
 /* ---- the published program */
 
+/* The least epsilon, over orders of Renyi divergence, of so many Gaussian mechanisms; `sampled`: of
+ * their divergence that is left where each sees a part of the people. */
+static double naive_epsilon(double sigma, double steps, double sampled, double delta) {
+  double least = INFINITY;
+  for (double a = 1.01; a < 1000; a *= 1.0005)
+    least =
+        fmin(least, steps * sampled * a / (2 * sigma * sigma) + log(1 - 1 / a) - log(delta * a) / (a - 1));
+  return least;
+}
+
+/* sigma of the last release: its noise divided by the length to which gradients are clipped. */
+static double last_sigma(void) {
+  const watched *w = &watch[watches - 1];
+  return 2 / faro_gaussian_mu(w->params.epsilon, w->params.delta);
+}
+
 static void test_figure__has_the_published_constants(void **state) {
   (void)state;
   faro_sim_open(&stream, 9, 0, FARO_ROLE_USER);
@@ -681,16 +697,98 @@ static void test_figure__has_the_published_constants(void **state) {
   faro_answer answer = {.theta = theta};
   const faro_question question = question_of(1);
   assert_ok(faro_study_fit(s, &question, &answer, error));
-  assert_int_equal(answer.steps, 20); /* 3333 people: one batch of 2048 in each of 20 epochs */
+  /* 3333 people: one batch of 2048 in each of 25 epochs, at an eighth of 4/3 */
+  assert_int_equal(answer.steps, 25);
   const watched *w = &watch[watches - 1];
   assert_int_equal(w->params.batch, 2048);
   assert_close(w->contribution.norm, 0.2, 1e-15);
-  const double sigma = sqrt(20 / (2 * rho / 8));
-  assert_close(0.4 / faro_gaussian_mu(w->params.epsilon, w->params.delta) / (0.2 * sigma), 1, 1e-6);
+  const double share = 2048.0 / 3333;
+  assert_close(naive_epsilon(last_sigma(), 25, 4 * share * share, p.delta / 24), p.epsilon / 24, 1e-4);
   assert_true(isinf(answer.bound));
   assert_false(faro_study_claim(s)->proven);
   assert_non_null(strstr(faro_study_claim(s)->by, "2 clip"));
   assert_non_null(strstr(faro_study_claim(s)->by, "no theorem"));
+  faro_study_destroy(s);
+}
+
+/* A part that is one batch is not sampled. More than ten fits compose by advanced composition. */
+static void test_figure__divides_its_budget_among_fits(void **state) {
+  (void)state;
+  faro_study_params p = usual;
+  p.people = p.horizon = 600;
+  p.epsilon = 24;
+  p.delta = 0.02;
+  p.calibration = FARO_CALIBRATION_FIGURE;
+  static const uint64_t fits[] = {1, 10, 11, 400};
+  static const uint64_t steps[] = {100, 50, 50, 15};
+  for (int i = 0; i < 4; i++) {
+    faro_sim_open(&stream, 17, (uint64_t)i, FARO_ROLE_USER);
+    const double n = (double)fits[i];
+    double epsilon = p.epsilon / 3 / n;
+    double delta = p.delta / 3 / n;
+    if (n > 10) { /* the root of e sqrt(2 n ln(1/delta')) + n e (e^e - 1) by small steps */
+      const double slope = sqrt(-2 * n * log(p.delta / 6));
+      for (epsilon = 0; slope * epsilon + n * epsilon * expm1(epsilon) < p.epsilon / 3;) epsilon += 1e-7;
+      delta /= 2;
+    }
+    faro_study *s = make("central-tree", &p, 0, fits[i]);
+    fill(s, 600, &stream);
+    double theta[D];
+    faro_answer answer = {.theta = theta};
+    const faro_question question = question_of(1);
+    assert_ok(faro_study_fit(s, &question, &answer, error));
+    assert_int_equal(answer.steps, steps[i]);
+    assert_close(naive_epsilon(last_sigma(), (double)steps[i], 1, delta), epsilon, 1e-3 * epsilon);
+    faro_study_destroy(s);
+  }
+}
+
+/* The exact minimiser over all rows, and nothing is out of place afterwards. */
+static void test_whole__is_a_fit_to_both_parts(void **state) {
+  (void)state;
+  static double x[2][PEOPLE * D];
+  static double y[2][PEOPLE];
+  size_t count[2] = {0};
+  faro_solver *solver = NULL;
+  assert_ok(faro_solver_create(&solver, D, error));
+  faro_study_params p = usual;
+  p.people = 90; /* so few that rows which are moved overlap with themselves */
+  faro_study *s = make("none", &p, 1, 9);
+  faro_sim_open(&stream, 31, 0, FARO_ROLE_USER);
+  for (size_t i = 0; i < 90; i++) {
+    double at[D];
+    double reward = 0;
+    draw(&stream, at, &reward);
+    const unsigned part = i % 3 == 0 ? 0 : 1;
+    (void)faro_study_add(s, at, reward, part, 0.2);
+    for (int both = 0; both < 2; both++) { /* everybody; part 1 alone */
+      if (both == 1 && part == 0) continue;
+      memcpy(x[both] + count[both] * D, at, sizeof at);
+      y[both][count[both]++] = reward;
+    }
+    if (i % 30 != 29) continue;
+    for (int both = 0; both < 2; both++) {
+      double theta[D];
+      double want[D] = {0};
+      faro_answer answer = {.theta = theta};
+      faro_question question = question_of(1);
+      question.whole = both == 0;
+      assert_ok(faro_study_fit(s, &question, &answer, error));
+      const faro_rows rows = {.dimension = D, .count = count[both], .x = x[both], .y = y[both]};
+      (void)faro_solver_minimise(solver, usual.link, &rows, 1, &(faro_region){.radius = 2}, want);
+      for (int j = 0; j < D; j++) assert_close(theta[j], want[j], 1e-6);
+    }
+  }
+  faro_study_destroy(s);
+  faro_solver_destroy(solver);
+  s = make("central-tree", &usual, 0, 1);
+  double theta[D];
+  faro_question question = question_of(1);
+  question.whole = true;
+  faro_error why = {0};
+  assert_int_equal(faro_study_fit(s, &question, &(faro_answer){.theta = theta}, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "to one part"));
+  assert_int_equal(faro_study_left(s, 1), 1);
   faro_study_destroy(s);
 }
 
@@ -940,6 +1038,8 @@ int main(void) {
       cmocka_unit_test(test_shuffled__fits_are_of_one_part),
       cmocka_unit_test(test_paper__of_shuffled_bits_composes_as_published),
       cmocka_unit_test(test_figure__has_the_published_constants),
+      cmocka_unit_test(test_figure__divides_its_budget_among_fits),
+      cmocka_unit_test(test_whole__is_a_fit_to_both_parts),
       cmocka_unit_test(test_claim__says_what_it_rests_on),
       cmocka_unit_test(test_ledger__refuses_fits_beyond_those_allowed),
       cmocka_unit_test(test_fit__that_is_impossible_spends_nothing),
