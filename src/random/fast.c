@@ -117,7 +117,7 @@ void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
 
 enum { LANES = 8 };
 
-/* Without optimization gathers are macros, in which gcc converts masks as -Wsign-conversion says. */
+/* Without optimization gathers are macros, in which gcc converts masks: -Wsign-conversion. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wsign-conversion"
 /* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn;
