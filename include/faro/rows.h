@@ -72,8 +72,8 @@ typedef struct faro_rows_params {
   double low, high;       /* rewards must be within; both 0: 0 .. 1 */
   /* Logged only: a row is not refused for its values, so that whether reading succeeds depends on
    * nobody's data. Rewards beyond low and high are taken as they are, and a row with a value that
-   * cannot be read, or that is no probability or no class, has the propensity NaN. Lines that do not have
-   * the form of the file, and persons without a name, are refused as ever. */
+   * cannot be read, or that is no probability or no class, has the propensity NaN. Lines that do
+   * not have the form of the file, and persons without a name, are refused as ever. */
   bool spare;
 } faro_rows_params;
 
