@@ -35,7 +35,7 @@ run: all ## build, then compare every trust model on one problem (10 s more)
 	build/faro run trust-models
 
 python: bootstrap-python ## the Python module, in build/python (half a minute)
-	$(call configure,release,-DFARO_PYTHON=ON)
+	$(call configure,release,-DFARO_PYTHON=ON -DFARO_TESTS=OFF)
 	$(call build,the Python module,build,--target faro_package)
 	@echo "the module is in build/python; to use it: export PYTHONPATH=$(CURDIR)/build/python, then import faro"
 
@@ -96,7 +96,7 @@ lint: bootstrap-lint ## check layers, columns, formatting, clang-tidy
 	scripts/check-layers
 	scripts/check-columns
 	git ls-files '*.c' '*.h' | xargs clang-format --dry-run --Werror
-	$(call configure,release)
+	$(call configure,release,-DFARO_TESTS=OFF)
 	git ls-files 'src/*.c' | xargs -P $(JOBS) -n 4 clang-tidy -p build --quiet --warnings-as-errors='*'
 
 format: bootstrap-lint ## format the code

@@ -232,7 +232,9 @@ FARO_API faro_status faro_private_evaluator_create(faro_private_evaluator **eval
                                                    const faro_private_evaluator_params *params,
                                                    faro_source source, faro_error *error) FARO_WARN_UNUSED;
 FARO_API void faro_private_evaluator_destroy(faro_private_evaluator *evaluator); /* NULL is allowed */
-/* Rows of a person beyond the first `contributions` are ignored. */
+/* Rows of a person beyond the first `contributions` are ignored. A row with a value that
+ * faro_evaluator_add would refuse counts as zeros: whether this succeeds depends on nobody's data.
+ */
 FARO_API faro_status faro_private_evaluator_add(faro_private_evaluator *evaluator, const faro_logged *row,
                                                 faro_error *error) FARO_WARN_UNUSED;
 /* Releases, once. Fails if fewer people came than were announced. */

@@ -70,6 +70,11 @@ typedef struct faro_rows_params {
   const char *features;   /* list: features whose values are numbers; none: all columns without a role */
   const char *ignore;     /* list: columns that are not used */
   double low, high;       /* rewards must be within; both 0: 0 .. 1 */
+  /* Logged only: a row is not refused for its values, so that whether reading succeeds depends on
+   * nobody's data. Rewards beyond low and high are taken as they are, and a row with a value that
+   * cannot be read, or that is no probability or no class, has the propensity NaN. Lines that do
+   * not have the form of the file, and persons without a name, are refused as ever. */
+  bool spare;
 } faro_rows_params;
 
 /* What is known of an open file. */
@@ -97,7 +102,7 @@ typedef struct faro_row {
   const uint64_t *word; /* facts.words of them: hashes of the column's name and the word */
   size_t arm;           /* the right class, or what was played; 0 for rewards */
   const double *reward; /* rewards: one per arm; logged: one; classes: NULL */
-  double propensity;    /* logged only */
+  double propensity;    /* logged only; NaN: see faro_rows_params.spare */
 } faro_row;
 
 typedef struct faro_rows faro_rows;

@@ -13,6 +13,7 @@
 #include "audit/order.h"
 #include "audit/proof.h"
 #include "base/arena.h"
+#include "base/share.h"
 #include "release/answer.h"
 #include "release/rewind.h"
 #include "release/shuffler.h"
@@ -264,7 +265,7 @@ static void count_users(stage *t) {
   const bool mixes = t->kind->assigns && t->params.secret;
   const double share = t->params.honest > 0 ? t->params.honest : 1;
   t->crowd = mixes && t->params.crowd > 0 ? t->params.crowd : t->batch;
-  t->honest = (uint64_t)fmax(1, floor(share * (double)t->crowd));
+  t->honest = (uint64_t)fmax(1, faro_share_of(share, (double)t->crowd));
 }
 
 static faro_status check_place(stage *t, uint64_t batches, faro_error *error) {

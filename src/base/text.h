@@ -37,7 +37,7 @@ const char *faro_bytes(double bytes, char out[static FARO_NUMBER_SIZE]);
 
 /* At most 60 bytes of a text, for messages: cut between two UTF-8 characters and followed by "..."
  * if it is longer, with ? in place of control characters. */
-enum { FARO_SHORT_SIZE = 72 };
+enum { FARO_SHORT_SIZE = 64 };
 const char *faro_shorten(const char *text, size_t length, char out[static FARO_SHORT_SIZE]);
 
 /* Text from another party, for a log or a terminal: as much of it as fits into `size` bytes, with ?

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/share.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "service/analyzer/campaign_create.h"
@@ -54,7 +55,7 @@ static void print_claim(const faro_campaign *c) {
   const char *which = grows(c) ? "the first" : "a";
   if (claim->trust == FARO_TRUST_SHUFFLE || claim->trust == FARO_TRUST_CONCURRENT)
     printf("honest: the claim counts on the noise of %llu of the %llu reports in %s batch\n",
-           whole((uint64_t)fmax(1, floor(c->params.honest * (double)c->params.batch))),
+           whole((uint64_t)fmax(1, faro_share_of(c->params.honest, (double)c->params.batch))),
            whole(c->params.batch), which);
 }
 

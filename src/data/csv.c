@@ -1,5 +1,6 @@
 /* csv: one line as a row. Most fields are plain numbers: these are read digit by digit up to the
  * comma, without looking for the field's end first. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -156,7 +157,7 @@ static faro_status take_reward(faro_row_reader *r, size_t column, faro_span *res
                                faro_error *error) {
   const faro_rows_facts *f = &r->rows->facts;
   const faro_status status = take_number(r, column, rest, value, error);
-  if (status != FARO_OK || (*value >= f->low && *value <= f->high)) return status;
+  if (status != FARO_OK || r->rows->spare || (*value >= f->low && *value <= f->high)) return status;
   return faro_row_fail(r, column, error, "must be a reward from %g to %g (got %g)", f->low, f->high, *value);
 }
 
@@ -208,15 +209,30 @@ static size_t count_fields(faro_span line) {
   return count;
 }
 
+/* Whether a field that was refused has the form of one: then it has been taken off the line. */
+static bool spares(const faro_row_reader *r, size_t column, const char *field, faro_span rest) {
+  return r->rows->spare && rest.text != field && r->rows->column[column].role != FARO_COLUMN_PERSON;
+}
+
 faro_status faro_csv_row(faro_row_reader *r, faro_span line, faro_error *error) {
   const size_t columns = r->rows->columns;
   faro_span rest = line;
   faro_status status = FARO_OK;
+  bool bad = false;
   for (size_t i = 0; status == FARO_OK && i < columns; i++) {
+    const char *field = rest.text;
     if (!rest.text)
       return faro_row_fail(r, SIZE_MAX, error, "must have %zu columns (got %zu: column %zu, %s, is missing)",
                            columns, i, i + 1, r->rows->column[i].name);
     status = take_field(r, i, &rest, error);
+    if (status == FARO_OK || !spares(r, i, field, rest)) continue;
+    status = FARO_OK;
+    bad = true;
+    if (error) *error = (faro_error){0};
+  }
+  if (bad) {
+    r->row.arm = 0;
+    r->row.propensity = (double)NAN;
   }
   if (status != FARO_OK || !rest.text) return status;
   return faro_row_fail(r, SIZE_MAX, error, "must have %zu columns (got %zu)", columns, count_fields(line));

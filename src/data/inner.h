@@ -95,7 +95,7 @@ typedef struct faro_stamp {
 
 struct faro_rows {
   faro_arena arena;
-  bool libsvm;
+  bool libsvm, spare;
   char *path;
   faro_rows_facts facts;
   size_t columns;

@@ -267,6 +267,7 @@ static faro_status name_indices(faro_rows *rows, faro_error *error) {
 static faro_status build(faro_rows *rows, const faro_rows_params *p, faro_error *error) {
   if (!p->file || !*p->file) return faro_fail(error, FARO_INVALID, "file must be given");
   if (sodium_init() < 0) return faro_fail(error, FARO_SYSTEM, "libsodium cannot start");
+  rows->spare = p->spare;
   rows->path = faro_arena_strdup(&rows->arena, p->file, error);
   if (!rows->path) return FARO_MEMORY;
   faro_status status = choose_format(rows, p, error);

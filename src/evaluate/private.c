@@ -189,9 +189,10 @@ void faro_private_evaluator_destroy(faro_private_evaluator *e) {
 
 static double clip(double value, double low, double high) { return fmin(fmax(value, low), high); }
 
-/* Adds a row to a person's entries. */
+/* Adds a row to a person's entries. One that cannot be used adds zeros, as a missing row does. */
 static void add_row(const faro_private_evaluator *e, const faro_logged *row, double entry[static ENTRIES]) {
   const faro_private_evaluator_params *p = &e->params;
+  if (faro_logged_check(row, p->arms, p->model, NULL) != FARO_OK) return;
   const double w = fmin(row->target / row->propensity, e->W);
   const double r = clip(row->reward, p->low, p->high) - e->c;
   entry[WEIGHT] += BY_WEIGHT * w / (e->W * e->M);
@@ -216,8 +217,6 @@ static void absorb(faro_private_evaluator *e, const double entry[static ENTRIES]
 }
 
 faro_status faro_private_evaluator_add(faro_private_evaluator *e, const faro_logged *row, faro_error *error) {
-  const faro_status status = faro_logged_check(row, e->params.arms, e->params.model, error);
-  if (status != FARO_OK) return status;
   if (e->finished) return faro_fail(error, FARO_INVALID, "the estimates have been released");
   if (e->params.contributions == 0) {
     if (e->absorbed == e->params.people)

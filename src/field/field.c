@@ -248,7 +248,7 @@ static const char *text_shown(const faro_node *node, char out[static FARO_GOT]) 
   const size_t length = strlen(node->text);
   const char *quote = json || node->quoted ? "\"" : "";
   char excerpt[FARO_SHORT_SIZE];
-  char more[32] = "";
+  char more[sizeof ", 18446744073709551615 bytes"] = "";
   if (length > 60) snprintf(more, sizeof more, ", %zu bytes", length);
   faro_shorten(node->text, length, excerpt);
   for (char *c = excerpt; json && *c; c++)

@@ -117,6 +117,9 @@ void faro_plain_rows(faro_sim_rng *sim, double *to, size_t rows, size_t n) {
 
 enum { LANES = 8 };
 
+/* Without optimization gathers are macros, in which gcc converts masks: -Wsign-conversion. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 /* Candidates from the next `ready` words, at most eight, in the order in which they would be drawn;
  * the words of `uniforms` give uniforms. Returns which are refused. */
 __attribute__((target("avx512f,avx512dq,avx512vl"), always_inline)) static inline unsigned
@@ -135,6 +138,7 @@ try_words(const uint64_t *end, unsigned ready, unsigned uniforms, double *to) {
   _mm512_mask_storeu_pd(to, there, _mm512_mask_blend_pd(plain, x, u));
   return _mm512_mask_cmpge_epi64_mask(there & ~plain, _mm512_abs_epi64(j), limit);
 }
+#pragma GCC diagnostic pop
 
 /* Nearly all candidates are accepted, eight at a time. The first that is not is drawn alone, from
  * its word on. A branch, and no arithmetic, says that all were accepted: so the next eight need not

@@ -281,6 +281,19 @@ static faro_status make_table(faro_release *r, size_t level, faro_bits_noise *n,
   return faro_table_init(n->table, &r->arena, n->noise, bias_of(faro_bits_in(r)), shift_of(r, level), error);
 }
 
+/* What cuts may cost a user, as a share of delta: a billionth in each release that the user may be
+ * in. */
+static double cuts_cost(const faro_release *r) { return 1e-9 * (r->params.anytime ? (double)r->repeats : 1); }
+
+static faro_status check_cuts(const faro_release *r, faro_error *error) {
+  if (!faro_bits_in(r)->fair || cuts_cost(r) <= FARO_BITS_RESERVED / 2) return FARO_OK;
+  return faro_fail(
+      error, FARO_INVALID,
+      "contributions must be at most 100000 for %s under anytime and in phases (got %llu): where "
+      "noise ends costs a share of delta in each release",
+      r->kind->name, (unsigned long long)r->repeats);
+}
+
 /* What tables and cuts may cost must fit into what the calibration left over (docs/privacy.md,
  * Exact noise). */
 static faro_status check_tables(const faro_release *r, faro_error *error) {
@@ -296,7 +309,7 @@ static faro_status check_tables(const faro_release *r, faro_error *error) {
   const double left = r->params.epsilon - 2 * wrong * draws;
   if (!s->fuse || !r->claim.proven) return FARO_OK; /* `paper`: see the documents */
   if (left > 0 && faro_bits_gaussian(r, 1, &mu, &slack) &&
-      faro_gaussian_delta(mu, left) + slack + 2 * FARO_TABLE_MISSING * draws + 1e-9 * delta <= delta)
+      faro_gaussian_delta(mu, left) + slack + 2 * FARO_TABLE_MISSING * draws + cuts_cost(r) * delta <= delta)
     return FARO_OK;
   return faro_fail(
       error, FARO_INVALID,
@@ -324,6 +337,8 @@ static double influence_of(const faro_bits *s, const faro_bits_noise *n) {
 
 static faro_status settle(faro_release *r, faro_error *error) {
   const faro_bits *s = faro_bits_in(r);
+  const faro_status status = check_cuts(r, error);
+  if (status != FARO_OK) return status;
   const size_t parts = r->shufflers > 0 ? r->shufflers : 1;
   if (faro_users_hide(r->kind)) faro_bits_imply_local(r);
   r->influence = 0;

@@ -3,8 +3,8 @@
  *
  *   z --nearest multiple of u--> steps --plus a discrete Gaussian--> message --add up--> u total
  *
- *   u    a power of two; the noise has 2^26 to 2^27 steps per standard deviation, unless the sums
- *        of all users would not fit into 62 bits
+ *   u    a power of two; the noise has 2^26 to 2^27 steps per standard deviation in the batches
+ *        where it is greatest, unless the sums of all users would not fit into 62 bits
  *   s^2  variance of the noise in steps, a whole number: (sigma / u)^2, and a little more
  *
  * sigma is the noise in real numbers that the accountant asks for; simulations add it to whole
@@ -60,9 +60,7 @@ static uint64_t users_of(const faro_release *r) {
 
 static double choose_unit(const faro_release *r, double sd) {
   const double total = (double)users_of(r) * (r->contribution.entry + REACH * sd);
-  double least = 1;
-  for (size_t c = 0; c < classes_of(r); c++) least = fmin(least, r->factor ? r->factor[c] : 1);
-  const double fine = ldexp(1, ilogb(least * sd) - STEPS);
+  const double fine = ldexp(1, ilogb(sd) - STEPS); /* the greatest factor is 1 */
   return fmax(fine, ldexp(1, ilogb(total / TOTAL_MAX) + 1));
 }
 
@@ -88,13 +86,14 @@ void faro_grid_choose(faro_release *r) {
  *   a = draws / (23 s^2),  b = a (REACH + mu')^2,  tail = draws 4e-33 > draws 2 Phi(-REACH) */
 static bool carries_over(const faro_release *r, size_t k, const faro_grid_basis *basis) {
   const faro_grid *g = faro_grid_in(r);
-  const double square = (double)g->variance[k * r->contribution.length];
+  const uint64_t variance = g->variance[k * r->contribution.length];
+  const double square = (double)variance;
   const double sigma = (r->factor ? r->factor[k] : 1) * r->unit[0];
   const double mu = basis->mu * g->spread * sigma / (g->unit * sqrt(square));
   const double a = basis->draws / (23 * square);
   const double b = a * (REACH + mu) * (REACH + mu);
   const double tail = basis->draws * 4e-33;
-  if (!(square >= 1e4 && a + b < basis->epsilon / 2)) return false;
+  if (!(square >= 1e4 && variance <= FARO_EXACT_VARIANCE_MAX && a + b < basis->epsilon / 2)) return false;
   return exp(a) * (faro_gaussian_delta(mu, basis->epsilon - a - b) + tail) <= basis->delta;
 }
 

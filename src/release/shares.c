@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/share.h"
 #include "privacy/bisect.h"
 #include "release/real.h"
 
@@ -51,7 +52,7 @@ faro_budget faro_composed_share(const faro_release *r) {
 /* A protected user follows the protocol, so there is at least one honest user (docs/privacy.md,
  * Honest users). */
 double faro_honest(const faro_release *r, uint64_t batches, double users) {
-  return fmax(1, (double)batches * floor(r->params.honest * users));
+  return fmax(1, (double)batches * faro_share_of(r->params.honest, users));
 }
 
 double faro_company(const faro_release *r, uint64_t users) {

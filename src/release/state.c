@@ -10,6 +10,7 @@
  * a state cannot contradict itself. A state is private if the trust is joint, because it has raw
  * sums. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -17,7 +18,7 @@
 
 static const char MAGIC[8] = {'f', 'a', 'r', 'o', 's', 't', 'a', 't'};
 
-enum { VERSION = 2, WORD = 8 };
+enum { VERSION = 3, WORD = 8 };
 
 typedef struct head {
   char magic[8];
@@ -28,9 +29,14 @@ typedef struct head {
   uint64_t form, binary, dimension;
   double norm, low, high, honest, growth;
   uint64_t largest;
+  uint64_t grid, link, blocks, secret; /* since version 3 */
+  double bound;
 } head;
 
 _Static_assert(sizeof(head) % WORD == 0, "the head has no padding");
+
+/* Servers that were begun with version 2 go on: its head ended earlier. */
+static size_t head_size(uint64_t version) { return version == 2 ? offsetof(head, grid) : sizeof(head); }
 
 static bool vector_at(const faro_release *r, size_t index, faro_state_vector *vector) {
   const faro_mechanism *mechanism = r->kind->mechanism;
@@ -69,7 +75,12 @@ static head head_of(const faro_release *r) {
             .high = c->high,
             .honest = p->honest,
             .growth = p->growth,
-            .largest = p->largest};
+            .largest = p->largest,
+            .grid = p->grid,
+            .link = c->link,
+            .blocks = c->blocks,
+            .secret = p->secret,
+            .bound = c->bound};
   memcpy(h.magic, MAGIC, sizeof h.magic);
   for (size_t i = 0; i + 1 < sizeof h.kind && r->kind->name[i]; i++) h.kind[i] = r->kind->name[i];
   return h;
@@ -118,9 +129,13 @@ faro_status faro_release_save(const faro_release *release, void *state, faro_err
 }
 
 /* Compares the heads. The message names the first part that differs. */
-static faro_status compare(const head *own, const head *got, size_t size, faro_error *error) {
+static faro_status compare(head *own, const head *got, size_t size, faro_error *error) {
   if (memcmp(own->magic, got->magic, sizeof own->magic) != 0)
     return faro_fail(error, FARO_INVALID, "this is not the state of a release");
+  if (got->version == 2) {
+    own->version = 2;
+    own->size -= sizeof *own - head_size(2);
+  }
   if (own->version != got->version)
     return faro_fail(error, FARO_INVALID, "the state's version must be %llu (got %llu)",
                      (unsigned long long)own->version, (unsigned long long)got->version);
@@ -131,7 +146,7 @@ static faro_status compare(const head *own, const head *got, size_t size, faro_e
                      (unsigned long long)own->size, size);
   const unsigned char *const bytes = (const unsigned char *)own; /* it has no padding */
   const unsigned char *const others = (const unsigned char *)got;
-  if (memcmp(bytes, others, sizeof *own) != 0)
+  if (memcmp(bytes, others, head_size(own->version)) != 0)
     return faro_fail(error, FARO_INVALID, "this is the state of %s with other parameters", own->kind);
   return FARO_OK;
 }
@@ -151,19 +166,21 @@ static bool is_valid(const faro_state_vector *vector, const unsigned char *at) {
   return true;
 }
 
-/* Checks the whole state before anything is changed. */
-static faro_status check(const faro_release *r, const unsigned char *state, size_t size, faro_error *error) {
-  const head own = head_of(r);
+/* Checks the whole state before anything is changed, and writes where its head ends. */
+static faro_status check(const faro_release *r, const unsigned char *state, size_t size, size_t *end,
+                         faro_error *error) {
+  head own = head_of(r);
   head got = {0};
   if (size > 0) memcpy(&got, state, size < sizeof got ? size : sizeof got);
   const faro_status status = compare(&own, &got, size, error);
   if (status != FARO_OK) return status;
   uint64_t charged = 0;
-  memcpy(&charged, state + sizeof got, WORD);
+  *end = head_size(got.version);
+  memcpy(&charged, state + *end, WORD);
   if (charged > r->ledger.allowed)
     return faro_fail(error, FARO_INVALID, "the state has %llu releases; at most %llu are allowed",
                      (unsigned long long)charged, (unsigned long long)r->ledger.allowed);
-  const unsigned char *at = state + sizeof got + WORD;
+  const unsigned char *at = state + *end + WORD;
   faro_state_vector vector;
   for (size_t i = 0; vector_at(r, i, &vector); i++, at += vector.count * WORD)
     if (!is_valid(&vector, at))
@@ -184,9 +201,10 @@ faro_status faro_release_load(faro_release *release, const void *state, size_t s
   if (status == FARO_OK && release->ledger.charged > 0)
     status = faro_fail(error, FARO_INVALID,
                        "a state can be loaded only into a release that has published nothing");
-  if (status == FARO_OK) status = check(release, state, size, error);
+  size_t end = 0;
+  if (status == FARO_OK) status = check(release, state, size, &end, error);
   if (status != FARO_OK) return status;
-  const unsigned char *at = (const unsigned char *)state + sizeof(head);
+  const unsigned char *at = (const unsigned char *)state + end;
   memcpy(&release->ledger.charged, at, WORD);
   release->users = faro_schedule_users(&release->schedule, release->ledger.charged);
   faro_release_open(release, release->ledger.charged);

@@ -13,10 +13,10 @@ void faro_grid_put(faro_grid *g, size_t row, size_t column, const char *value) {
 
 static bool is_start(char byte) { return ((unsigned char)byte & 0xC0) != 0x80; }
 
-/* Width of a text on a terminal: continuation bytes of UTF-8 take no room. */
-static size_t width_of(const char *value) {
+/* Width on a terminal of the first `length` bytes: continuation bytes of UTF-8 take no room. */
+static size_t width_of(const char *value, size_t length) {
   size_t width = 0;
-  for (; *value; value++) width += is_start(*value);
+  for (size_t i = 0; i < length; i++) width += is_start(value[i]);
   return width;
 }
 
@@ -68,7 +68,8 @@ void faro_grid_measure(faro_grid *g) {
   for (size_t c = 0; c < g->columns; c++) {
     g->width[c] = 0;
     for (size_t r = 0; r < g->rows; r++) {
-      const size_t width = width_of(g->cell[r][c].text);
+      const char *text = g->cell[r][c].text;
+      const size_t width = width_of(text, strlen(text));
       if (width > g->width[c]) g->width[c] = width;
     }
   }
@@ -84,15 +85,13 @@ size_t faro_grid_width(const faro_grid *g) {
 static void print_line(const faro_grid *g, const faro_table_style *style, const faro_grid_cell *row,
                        const char *label, size_t length, bool first, faro_text *out) {
   for (size_t c = 0; c < g->columns; c++) {
-    char text[FARO_GRID_CELL];
+    const char *text = c == g->label ? label : row[c].text;
     const bool shown = first || c == g->label;
-    snprintf(text, sizeof text, "%.*s", c == g->label ? (int)length : FARO_GRID_CELL,
-             c == g->label ? label : row[c].text);
-    if (!shown) *text = '\0';
-    const int pad = (int)(g->width[c] - width_of(text));
+    const size_t bytes = c == g->label ? length : first ? strlen(text) : 0;
+    const int pad = (int)(g->width[c] - width_of(text, bytes));
     const bool last = c + 1 == g->columns;
     if (!g->left[c]) faro_text_add(out, "%*s", pad, "");
-    tinted(out, style, shown ? row[c].tint : FARO_TINT_PLAIN, text, FARO_GRID_CELL);
+    tinted(out, style, shown ? row[c].tint : FARO_TINT_PLAIN, text, (int)bytes);
     if (g->left[c] && !last) faro_text_add(out, "%*s", pad, "");
     if (!last) faro_text_add(out, "  ");
   }

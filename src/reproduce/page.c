@@ -276,7 +276,7 @@ static void add_exponents(page *p) {
   begin_table(p, head, 3);
   for (size_t i = 0; i < published->count[FARO_ITEM_EXPONENT]; i++) {
     const faro_item *item = &published->exponent[i];
-    char text[CELL];
+    char text[2 * FARO_LINE + sizeof ", "];
     p->pen->row(p->out);
     snprintf(text, sizeof text, "%s%s%s", item->label, *item->at ? ", " : "", item->at);
     cell(p, text, FARO_TONE_WORD);
@@ -296,7 +296,7 @@ static void add_sentences(page *p) {
   begin_table(p, head, 2);
   for (size_t i = 0; i < published->count[FARO_ITEM_SENTENCE]; i++) {
     const faro_item *item = &published->sentence[i];
-    char text[3 * FARO_LINE];
+    char text[4 * FARO_LINE];
     char times[48] = "";
     if (item->value != 1) snprintf(times, sizeof times, "%.3g times ", item->value);
     snprintf(text, sizeof text, "%s at most %s%s%s%s", item->label, times, item->than,

@@ -245,10 +245,26 @@ bad() {
     --model <(echo '{"theta": [[0], [0], [0]], "features": []}')
 }
 
-@test "private: the rows are checked in the same way" {
-  sed '7s/,0.8,0.1/,0.5,0.1/' "$T/log.csv" >"$T/sum.csv"
-  bad "sum.csv:7: the policy's probabilities must add up to 1 (got 0.7)" "$T/sum.csv" "${at[@]}" --policy qa,qb,qc "${hide[@]}"
-  bad "log.csv:2: column 3 (shown)" "$T/log.csv" "${at[@]}" --policy uniform --private --arms b,c --clip 5
+@test "private: nothing that a row says decides whether the command succeeds, or is printed" {
+  local edit truth
+  hide+=(--epsilon 1000 --delta 0.5)
+  faro 0 evaluate "$T/log.csv" "${at[@]}" --policy qa,qb,qc --json "${hide[@]}"
+  truth=$(mean snips)
+  # of visitor 5: probabilities that add up to 0.7, an arm that there is not, none, propensities, rewards, texts
+  for edit in 's/,0.8,0.1/,0.5,0.1/' 's/,[abc],/,z,/' 's/,[abc],/,,/' 's/,0.25,/,0,/;s/,0.5,/,0,/' 's/,0.25,/,1e9,/;s/,0.5,/,1e9,/' \
+    's/,[01],0/,7,0/' 's/,[01],0/,nan,0/' 's/,[01],0/,,0/' 's/,0.8,0.1/,much,0.1/' 's/,0.8,0.1/,"",0.1/'; do
+    sed "7{$edit}" "$T/log.csv" >"$T/edited.csv"
+    not cmp -s "$T/log.csv" "$T/edited.csv"
+    faro 0 evaluate "$T/edited.csv" "${at[@]}" --policy qa,qb,qc --person visitor --contributions 2 --json "${hide[@]}"
+    [ -z "$stderr" ]
+    [ "$(jq .people <<<"$output")" = 1500 ]
+    [ "$(jq -n "($(mean snips) - $truth) | fabs < 0.02")" = true ]
+  done
+  # what is not a row of the file at all
+  sed '7s/,.*//' "$T/log.csv" >"$T/short.csv"
+  bad "short.csv:7: must have 9 columns" "$T/short.csv" "${at[@]}" --policy uniform "${hide[@]}"
+  sed '7s/^v[0-9]*//' "$T/log.csv" >"$T/nobody.csv"
+  bad "nobody.csv:7: column 1 (visitor) must say who the person is" "$T/nobody.csv" "${at[@]}" --policy uniform "${hide[@]}" --person visitor
 }
 
 @test "what is wrong with policy files" {

@@ -662,7 +662,7 @@ sums() {
   faro 0 run "$T/few.yaml" --out "$T/x" --quiet
   has "$output" "in up to 100 % of instances the population ran out of clients"
   faro 0 run "$T/few.yaml" --out "$T/y" --quiet --json
-  [ "$(jq -c '.results[0] | [.exhausted, .rounds]' <<<"$output")" = '[1,1000]' ]
+  jq -e '.results[0] | .exhausted == 1 and .rounds == 1000' <<<"$output" # jq 1.7 writes numbers as they were: 1000.0
 }
 
 @test "posterior: generalised linear rewards, linear surrogates, and rewards alone" {

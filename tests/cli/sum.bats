@@ -376,8 +376,8 @@ agree() {
   [ "$(wc -l <<<"$output")" -eq 11 ]
   local head
   head=$(head -n 1 <<<"$output")
-  [ "$(jq -c '[.claim.epsilon, .claim.delta, .claim.level, .claim.proven, .confidence, .batch, .horizon]' <<<"$head")" = \
-    '[1000,0.1,"event",true,0.95,10,100]' ]
+  jq -e '[.claim.epsilon, .claim.delta, .claim.level, .claim.proven, .confidence, .batch, .horizon] ==
+    [1000, 0.1, "event", true, 0.95, 10, 100]' <<<"$head"
   "$FARO" run 000-fig1 --out "$T/run" "${tiny[@]}" >/dev/null
   [ "$(jq -c '.claim | keys' <<<"$head")" = "$(jq -c '.results[0].claim | keys' "$T/run/run.json")" ]
   [ "$(tail -n 1 <<<"$output" | jq -c '[keys, .count, (.sum - 100 | fabs) < 10, .error > 0]')" = \

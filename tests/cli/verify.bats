@@ -88,3 +88,17 @@ changed() {
   faro 3 verify --campaign "$T/demo/campaign" --key "$T/demo/shuffler-0.sign.public"
   has "$stderr" "signature"
 }
+
+@test "a build without FLINT says so, and does all else" {
+  FARO=${FARO%/*}/tests/faro_unverified
+  local missing="this faro was built without FLINT, which computes claims again; build it where libflint-dev is installed"
+  faro 4 verify 000-fig2
+  has "$stderr" "$missing"
+  [ -z "$output" ]
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  faro 4 verify "$T/run"
+  has "$stderr" "$missing"
+  check_test
+  faro 0 demo --clients 60 --rounds 2 --threads 4
+  has "$output" "claim computed again: $missing"
+}

@@ -3,6 +3,7 @@
  *   E epsilon, D delta, S sensitivity, N all noise bits of an entry, p their bias, T steps */
 #include <math.h>
 
+#include "base/share.h"
 #include "cli/account/account.h"
 #include "cli/cli.h"
 
@@ -12,7 +13,8 @@ static double sensitivity(const account *a) { return account_value(a, ACCOUNT_SE
 
 static faro_bits_plan bits_plan(const account *a) {
   return (faro_bits_plan){.users = a->value[ACCOUNT_USERS],
-                          .honest = floor(a->value[ACCOUNT_USERS] * account_value(a, ACCOUNT_HONEST, 1)),
+                          .honest =
+                              faro_share_of(account_value(a, ACCOUNT_HONEST, 1), a->value[ACCOUNT_USERS]),
                           .dimension = a->value[ACCOUNT_DIMENSION],
                           .sensitivity = sensitivity(a),
                           .grid = a->value[ACCOUNT_GRID],

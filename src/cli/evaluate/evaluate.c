@@ -176,6 +176,7 @@ static faro_status open_log(job *j, const char *file, faro_error *error) {
   p.format = FARO_ROWS_CSV;
   p.low = j->r->range.low;
   p.high = j->r->range.high;
+  p.spare = j->r->private;
   p.ignore = "*";
   if (j->target.columns) {
     faro_text list = FARO_TEXT_INIT;
@@ -302,6 +303,10 @@ static faro_status walk(job *j, const char *file, visit *to, void *context, faro
     faro_logged row = {
         .arm = from->arm, .reward = *from->reward, .propensity = from->propensity, .person = from->person};
     faro_status made = target_find(&j->target, from, &row, &inner);
+    if (made != FARO_OK && j->r->private) { /* counts as zeros: nothing depends on one row */
+      made = FARO_OK;
+      row.propensity = 0;
+    }
     if (made == FARO_OK) made = to(j, context, from, &row, &inner);
     if (made != FARO_OK) status = place(file, from->line, made, &inner, error);
     show(j, ++rows);
@@ -479,7 +484,9 @@ const cli_command cli_evaluate = {
         "playing all arms equally often would earn. It warns if the log says too little.\n"
         "\n"
         "With --private the estimates are released under a claim, with noise from the operating system's\n"
-        "generator; nothing else about the rows is printed. dr then needs a model that is public: --model.\n",
+        "generator; nothing else about the rows is printed. dr then needs a model that is public: --model.\n"
+        "Rewards beyond --range are cut to it, and a row with any other value that is not allowed counts as\n"
+        "zeros, so that nobody's data decides whether the command succeeds; without --private it is named.\n",
     .help =
         "A policy or model file is JSON: {\"theta\": [[0.1, 0.5], [0.2, 0]], \"features\": [\"age\"]}, a "
         "list\n"

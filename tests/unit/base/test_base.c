@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/share.h"
 #include "base/text.h"
 #include "support/support.h"
 
@@ -249,6 +250,20 @@ static void test_clock__never_goes_back_and_sleeps_as_long_as_told(void **state)
   assert_true(after - end >= 1.499 && later.tv_nsec >= 0 && later.tv_nsec < 1000000000);
 }
 
+/* Shares in whole percent and per mille, as they are written, against whole numbers. */
+static void test_share__is_that_of_the_number_as_it_is_written(void **state) {
+  (void)state;
+  for (unsigned parts = 100; parts <= 1000; parts *= 10)
+    for (unsigned k = 0; k <= parts; k++)
+      for (unsigned n = 1; n <= 400; n++) {
+        const unsigned truth = k * n / parts;
+        const double got = faro_share_of((double)k / parts, n);
+        if (got != truth) fail_msg("%u / %u of %u: %g", k, parts, n, got);
+      }
+  assert_true(faro_share_of(0.29, 200) == 58 && faro_share_of(0.2899999, 200) == 57);
+  assert_true(faro_share_of(0.9, 0x1p40) == floor(0.9 * 0x1p40));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_error__innermost_message_wins),
@@ -264,6 +279,7 @@ int main(void) {
       cmocka_unit_test(test_file__the_folder_of_a_path_is_flushed),
       cmocka_unit_test(test_file__a_written_file_is_replaced_as_a_whole),
       cmocka_unit_test(test_text__is_shortened_between_characters),
+      cmocka_unit_test(test_share__is_that_of_the_number_as_it_is_written),
       cmocka_unit_test(test_clock__never_goes_back_and_sleeps_as_long_as_told),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,6 +248,37 @@ static void test_csv__rewards_and_logs_have_their_columns(void **state) {
   unlink(log.file);
 }
 
+static void test_csv__rows_that_are_spared_keep_their_place_and_person(void **state) {
+  (void)state;
+  faro_rows *rows = NULL;
+  faro_row_reader *reader = NULL;
+  const faro_row *row = NULL;
+  const faro_rows_params log = {
+      .file = write_text("log.csv", "arm,gain,p,x,who\nred,0,0.5,1,ann\nred,much,0.5,1,ann\npink,1,1,1,ann\n"
+                                    "red,1,0,1,ann\nred,1,1,,ann\nblue,70,0.5,2,ann\n"),
+      .action = "arm",
+      .reward = "gain",
+      .propensity = "p",
+      .person = "who",
+      .classes = "red, blue",
+      .features = "x",
+      .spare = true};
+  assert_ok(faro_rows_open(&rows, &log, error));
+  assert_int_equal(faro_rows_facts_of(rows)->rows, 6);
+  assert_ok(faro_row_reader_create(&reader, rows, error));
+  uint64_t ann = 0;
+  for (int i = 0; i < 6; i++) {
+    assert_ok(faro_row_next(reader, &row, error));
+    if (i == 0) ann = row->person;
+    assert_true(row->person == ann && row->line == (uint64_t)i + 2 && row->arm < 2);
+    assert_true(i == 0 || i == 5 ? row->propensity == 0.5 : isnan(row->propensity));
+  }
+  assert_true(row->arm == 1 && *row->reward == 70 && row->number[0] == 2);
+  faro_row_reader_destroy(reader);
+  faro_rows_close(rows);
+  unlink(log.file);
+}
+
 static void test_csv__quotes_are_not_part_of_what_is_quoted(void **state) {
   (void)state;
   const faro_rows_params params = {
@@ -380,6 +411,7 @@ int main(void) {
       cmocka_unit_test(test_blocks__hold_every_row_once),
       cmocka_unit_test(test_libsvm__missing_numbers_are_zero),
       cmocka_unit_test(test_csv__rewards_and_logs_have_their_columns),
+      cmocka_unit_test(test_csv__rows_that_are_spared_keep_their_place_and_person),
       cmocka_unit_test(test_csv__quotes_are_not_part_of_what_is_quoted),
       cmocka_unit_test(test_rows__a_changed_file_is_refused),
       cmocka_unit_test(test_rows__a_file_that_changes_under_a_reader_is_refused),

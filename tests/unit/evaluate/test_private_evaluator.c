@@ -134,6 +134,45 @@ static void test_influence__of_one_row(void **state) {
   }
 }
 
+/* Whatever a row says, it is taken: what cannot be used counts as zeros, which are in the ball. */
+static void test_influence__of_rows_that_cannot_be_used_is_that_of_none(void **state) {
+  (void)state;
+  const double nan = (double)NAN;
+  const faro_logged bad[] = {{.reward = 1, .propensity = 0, .target = 1},
+                             {.reward = 1, .propensity = nan, .target = 1},
+                             {.reward = 1, .propensity = 1.5, .target = 1},
+                             {.reward = nan, .propensity = 1, .target = 1},
+                             {.reward = 1, .propensity = 1, .target = 2},
+                             {.reward = 1, .propensity = 1, .target = -1},
+                             {.reward = 1, .propensity = 1, .target = 1, .value = nan},
+                             {.reward = 1, .propensity = 1, .target = 1, .prediction = (double)INFINITY},
+                             {.arm = 9, .reward = 1, .propensity = 1, .target = 1}};
+  enum { BAD = sizeof bad / sizeof *bad };
+  for (uint64_t contributions = 0; contributions < 3; contributions += 2) {
+    begin_seeing();
+    faro_private_evaluator *e = make((faro_private_evaluator_params){.arms = 2,
+                                                                     .low = -1,
+                                                                     .high = 2,
+                                                                     .clip = 4,
+                                                                     .model = true,
+                                                                     .people = contributions ? 0 : BAD + 1,
+                                                                     .contributions = contributions},
+                                     1);
+    for (size_t i = 0; i < BAD; i++) {
+      faro_logged row = bad[i];
+      row.person = i;
+      add(e, row);
+    }
+    add(e, (faro_logged){.reward = 1, .propensity = 0.5, .target = 1, .person = BAD});
+    (void)finish(e);
+    assert_int_equal(seen_count, BAD + 1);
+    for (size_t i = 1; i < BAD; i++) assert_memory_equal(seen[i], seen[0], length * sizeof **seen);
+    assert_true(distance(seen[BAD], seen[0]) > 0.1);
+    (void)check_influence();
+    end_seeing();
+  }
+}
+
 /* People with none to more than M rows, alike and mixed. */
 static void test_influence__of_all_rows_of_a_person(void **state) {
   (void)state;
@@ -362,6 +401,7 @@ static void test_private__survives_exhaustion(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_influence__of_one_row),
+      cmocka_unit_test(test_influence__of_rows_that_cannot_be_used_is_that_of_none),
       cmocka_unit_test(test_influence__of_all_rows_of_a_person),
       cmocka_unit_test(test_noise__is_what_the_claim_needs),
       cmocka_unit_test(test_private__without_noise_is_plain),

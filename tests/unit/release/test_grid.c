@@ -301,6 +301,80 @@ static void test_deploy__extremes_are_proven_or_refused(void **state) {
   faro_secure_close(secure);
 }
 
+static double between(faro_sim_rng *rng, double low, double high) {
+  return low + faro_sim_uniform(rng) * (high - low);
+}
+
+/* A client's message in a batch of every class, or a refusal with a reason; false: refused. */
+static bool randomises_in_every_class(const faro_release_kind *kind, const faro_contribution *c,
+                                      const faro_release_params *p, faro_source source) {
+  faro_release *r = NULL;
+  faro_error refusal = {0};
+  if (faro_release_create(&r, kind, c, p, source, &refusal) != FARO_OK) {
+    assert_true(refusal.status == FARO_INVALID && strlen(refusal.message) > 10);
+    return false;
+  }
+  const double x[10] = {0.6, -0.3};
+  void *message = malloc(faro_release_message_size(r));
+  for (uint64_t k = 0; k < r->batches; k++) {
+    const size_t own = faro_schedule_class(&r->schedule, k);
+    if (k > 0 && k + 1 < r->batches && own == faro_schedule_class(&r->schedule, k - 1)) continue;
+    faro_release_open(r, k);
+    assert_ok(faro_release_randomize(r, x, reward, message, error));
+  }
+  free(message);
+  faro_release_destroy(r);
+  return true;
+}
+
+/* The batches of least users have the most noise: all classes share one grid, and each must be
+ * within the sampler's range. Broken once: the first message of a client ended its process. */
+static void test_deploy__batches_that_grow_randomise_from_the_first_to_the_last(void **state) {
+  (void)state;
+  const faro_release_params p = {.epsilon = 1,
+                                 .delta = 1e-6,
+                                 .horizon = 13000,
+                                 .batch = 100,
+                                 .growth = 2,
+                                 .largest = 6400,
+                                 .calibration = FARO_CALIBRATION_TIGHT};
+  faro_contribution c;
+  faro_secure_rng *secure = NULL;
+  assert_ok(faro_contribution_init(&c, 3, 1, 0, 1, error));
+  assert_ok(faro_secure_open(&secure, error));
+  assert_true(randomises_in_every_class(&faro_release_shuffle_gaussian, &c, &p, faro_source_client(secure)));
+  faro_secure_close(secure);
+}
+
+static void test_deploy__batches_that_grow_randomise_or_are_refused(void **state) {
+  (void)state;
+  check_test();
+  static const char *const kinds[] = {"shuffle-gaussian", "shuffle-amplified"};
+  const int settings = getenv("FARO_SLOW_TESTS") ? 1000 : 30;
+  int made = 0;
+  faro_secure_rng *secure = NULL;
+  faro_sim_rng rng;
+  assert_ok(faro_secure_open(&secure, error));
+  faro_sim_open(&rng, 19, 0, FARO_ROLE_USER);
+  for (int i = 0; i < settings; i++) {
+    faro_release_params p = {.calibration = FARO_CALIBRATION_TIGHT, .honest = 1};
+    faro_contribution c;
+    assert_ok(faro_contribution_init(&c, 1 + (size_t)between(&rng, 0, 10), 1, 0, 1, error));
+    p.epsilon = exp2(between(&rng, -6, 5));
+    p.delta = pow(10, between(&rng, -9, -2));
+    p.horizon = (uint64_t)pow(10, between(&rng, 2.5, 6.5));
+    p.batch = 2 + (uint64_t)pow((double)p.horizon / 2, between(&rng, 0, 1));
+    p.growth = between(&rng, 1.2, 4);
+    p.largest = faro_sim_uniform(&rng) < 0.5 ? 0 : p.batch + p.horizon / 3;
+    if (i % 8 == 7) p.batch = p.largest = 0, p.growth = 0; /* as the release chooses */
+    made +=
+        randomises_in_every_class(faro_release_kind_find(kinds[i % 2]), &c, &p, faro_source_client(secure));
+  }
+  print_message("  %d of %d may be deployed\n", made, settings);
+  assert_true(made >= settings / 2);
+  faro_secure_close(secure);
+}
+
 /* ---- messages and sums */
 
 static void test_messages__are_bounded_and_so_is_what_one_can_do(void **state) {
@@ -622,6 +696,8 @@ int main(void) {
       cmocka_unit_test(test_claim__rounding_adds_no_more_than_is_counted),
       cmocka_unit_test(test_deploy__other_calibrations_are_refused),
       cmocka_unit_test(test_deploy__extremes_are_proven_or_refused),
+      cmocka_unit_test(test_deploy__batches_that_grow_randomise_from_the_first_to_the_last),
+      cmocka_unit_test(test_deploy__batches_that_grow_randomise_or_are_refused),
       cmocka_unit_test(test_messages__are_bounded_and_so_is_what_one_can_do),
       cmocka_unit_test(test_influence__is_reached_and_not_exceeded),
       cmocka_unit_test(test_counts__are_cut_where_honest_ones_never_are),

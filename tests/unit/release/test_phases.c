@@ -1,6 +1,7 @@
 /* phases: releases of a single batch, as elimination makes them: a user's rounds in several of them
  * keep within the budget; exact noise; Laplace noise behind a shuffler. */
 #include <math.h>
+#include <string.h>
 
 #include "release/bits.h"
 #include "support/support.h"
@@ -150,6 +151,34 @@ static void test_central_bits__of_one_batch_can_be_deployed(void **state) {
   faro_secure_close(secure);
 }
 
+/* Every release of a user cuts noise for a billionth of delta: what is reserved covers so many. */
+static void test_cuts__are_counted_for_every_release_of_a_user(void **state) {
+  (void)state;
+  const faro_release_kind *const kinds[] = {&faro_release_central_bits, &faro_release_shuffle_bits};
+  faro_contribution c;
+  assert_ok(faro_contribution_values(&c, 1, false, error));
+  for (int i = 0; i < 4; i++) {
+    const uint64_t most = i < 2 ? 100000 : 100001;
+    const faro_release_params p = {.epsilon = 1,
+                                   .delta = 1e-6,
+                                   .horizon = 50000,
+                                   .batch = 50000,
+                                   .level = FARO_LEVEL_USER,
+                                   .contributions = most,
+                                   .anytime = true,
+                                   .calibration = FARO_CALIBRATION_TIGHT};
+    faro_release *r = NULL;
+    faro_error refusal = {0};
+    const faro_status status = faro_release_create(&r, kinds[i % 2], &c, &p, faro_source_none(), &refusal);
+    if (i < 2 && status != FARO_OK) fail_msg("%s", refusal.message);
+    if (i >= 2) {
+      assert_int_equal(status, FARO_INVALID);
+      assert_non_null(strstr(refusal.message, "contributions must be at most 100000"));
+    }
+    faro_release_destroy(r);
+  }
+}
+
 /* Hanna et al. 2022, Alg. 3 against Alg. 2 at the same epsilon: never more noise, whatever the
  * phase, and less in large ones. */
 static void test_shuffle_laplace__never_has_more_noise_than_local(void **state) {
@@ -181,6 +210,7 @@ int main(void) {
       cmocka_unit_test(test_phases__every_placement_of_a_users_rounds_is_within_the_budget),
       cmocka_unit_test(test_phases__two_exact_counts_of_a_user_are_private_together),
       cmocka_unit_test(test_central_bits__of_one_batch_can_be_deployed),
+      cmocka_unit_test(test_cuts__are_counted_for_every_release_of_a_user),
       cmocka_unit_test(test_shuffle_laplace__never_has_more_noise_than_local),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -255,6 +255,82 @@ static void test_state__of_another_release_is_refused(void **state) {
   faro_release_destroy(r);
 }
 
+/* Two releases whose sums mean different things, or whose noise is not the same. */
+typedef struct made_from {
+  const char *kind;
+  uint64_t grid;
+  bool secret;
+  double bound; /* of linearised moments; 0: plain ones */
+  faro_link link;
+  size_t blocks; /* of four features; 0: one block of three */
+} made_from;
+
+static faro_release *make_other(const made_from *m) {
+  faro_release_params p = params(m->kind);
+  faro_contribution c;
+  faro_release *r = NULL;
+  p.grid = m->grid;
+  p.secret = m->secret;
+  if (m->bound > 0) assert_ok(faro_contribution_linearised(&c, D, 1, m->link, m->bound, error));
+  else assert_ok(faro_contribution_init(&c, m->blocks > 0 ? 4 : D, 1, 0, 1, error));
+  if (m->blocks > 0) assert_ok(faro_contribution_split(&c, m->blocks, error));
+  assert_ok(faro_release_create(&r, faro_release_kind_find(m->kind), &c, &p, faro_source_none(), error));
+  return r;
+}
+
+static void test_state__of_other_parameters_is_refused_for_each_of_them(void **state) {
+  (void)state;
+  static const made_from pairs[][2] = {
+      {{.kind = "central-bits", .grid = 1000}, {.kind = "central-bits", .grid = 800}},
+      {{.kind = "local-gaussian"}, {.kind = "local-gaussian", .secret = true}},
+      {{.kind = "local-gaussian"}, {.kind = "local-gaussian", .bound = 1, .link = FARO_LINK_LOGISTIC}},
+      {{.kind = "local-gaussian", .bound = 1, .link = FARO_LINK_PROBIT},
+       {.kind = "local-gaussian", .bound = 1, .link = FARO_LINK_LOGISTIC}},
+      {{.kind = "local-gaussian", .bound = 1, .link = FARO_LINK_LOGISTIC},
+       {.kind = "local-gaussian", .bound = 2, .link = FARO_LINK_LOGISTIC}},
+      {{.kind = "local-gaussian", .blocks = 1}, {.kind = "local-gaussian", .blocks = 2}},
+  };
+  for (size_t i = 0; i < 2 * (sizeof pairs / sizeof *pairs); i++) {
+    const made_from *one = &pairs[i / 2][i % 2];
+    const made_from *other = &pairs[i / 2][1 - i % 2];
+    faro_release *r = make_other(one);
+    faro_release *same = make_other(one);
+    faro_release *different = make_other(other);
+    void *own = saved(r);
+    const size_t size = faro_release_state_size(r);
+    assert_ok(faro_release_load(same, own, size, error));
+    refused(different, own, size, one->blocks == other->blocks ? "other parameters" : "bytes");
+    free(own);
+    faro_release_destroy(r);
+    faro_release_destroy(same);
+    faro_release_destroy(different);
+  }
+}
+
+/* Version 2, which had no grid, link, blocks, secret and bound, is what an older server wrote. */
+static void test_state__of_the_version_before_goes_on(void **state) {
+  (void)state;
+  enum { VERSION_AT = 8, SIZE_AT = 16, ADDED_AT = 200, ADDED = 40 };
+  for (int k = 0; k < SAVABLE; k++) {
+    faro_sim_open(&stream, 8, 0, FARO_ROLE_USER);
+    faro_release *r = make(savable[k]);
+    for (int b = 0; b < 5; b++) absorb_batch(r, &stream);
+    unsigned char *whole = saved(r);
+    const uint64_t version = 2;
+    const uint64_t size = faro_release_state_size(r) - ADDED;
+    memmove(whole + ADDED_AT, whole + ADDED_AT + ADDED, size - ADDED_AT);
+    memcpy(whole + VERSION_AT, &version, sizeof version);
+    memcpy(whole + SIZE_AT, &size, sizeof size);
+    faro_release *next = make(savable[k]);
+    refused(next, whole, size - 8, "bytes");
+    assert_ok(faro_release_load(next, whole, size, error));
+    assert_alike(r, next);
+    free(whole);
+    faro_release_destroy(next);
+    faro_release_destroy(r);
+  }
+}
+
 static void test_state__is_saved_between_batches_and_loaded_into_new_releases(void **state) {
   (void)state;
   faro_sim_open(&stream, 7, 0, FARO_ROLE_USER);
@@ -300,6 +376,8 @@ int main(void) {
       cmocka_unit_test(test_state__nonsense_is_refused),
       cmocka_unit_test(test_state__corrupt_bytes_never_break_a_release),
       cmocka_unit_test(test_state__of_another_release_is_refused),
+      cmocka_unit_test(test_state__of_other_parameters_is_refused_for_each_of_them),
+      cmocka_unit_test(test_state__of_the_version_before_goes_on),
       cmocka_unit_test(test_state__is_saved_between_batches_and_loaded_into_new_releases),
       cmocka_unit_test(test_state__kinds_without_one_say_so),
   };
