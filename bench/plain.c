@@ -1,11 +1,14 @@
-/* plain: LinUCB as somebody would write it in C who wants speed and nothing else: sizes known to the compiler,
- * -O3 -march=native -ffast-math, no batches, no checks, no curve. bench/speed compares faro with it.
+/* plain: LinUCB as somebody would write it in C who wants speed and nothing else: sizes known to
+ * the compiler, -O3 -march=native -ffast-math, no batches, no checks, no curve. bench/speed compares
+ * faro with it.
  *
- *   bench_plain INSTANCES HORIZON EPSILON DELTA RELEASE... prints a line as bench/numpy_linucb.py does
+ *   bench_plain INSTANCES HORIZON EPSILON DELTA RELEASE... prints lines as numpy_linucb.py does
  *
- * Chowdhury & Zhou 2022, Alg. 1, without privacy, with a tree (Shariff & Sheffet 2018) or local noise (Zheng et
- * al. 2020), at the constants of the published figures.
- *   A  arms, D x K    W  V^-1    b  sum of x y    mean, width  A' theta and the squared norms of the arms in W */
+ * Chowdhury & Zhou 2022, Alg. 1, without privacy, with a tree (Shariff & Sheffet 2018) or with local
+ * noise (Zheng et al. 2020), at the constants of the published figures.
+ *
+ *   A   arms, D x K    W            V^-1
+ *   b   sum of x y     mean, width  A' theta, and squared norms of the arms in W */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,7 +68,7 @@ static void rescore(void) {
   }
 }
 
-/* Sherman & Morrison 1950: W, theta, means and widths follow one person, by one product for each arm. */
+/* Sherman & Morrison 1950: W, theta, means and widths follow one person, by one product an arm. */
 static void follow(const double *x, double y) {
   double u[D], c = 1, error = y, product[K] = {0};
   for (int i = 0; i < D; i++) {
@@ -131,7 +134,7 @@ static double play(const char *release, uint64_t T, double epsilon, double delta
       normals(noise, sigma);
       for (int i = 0; i < N; i++) sum[i] += noise[i], noise[i] = 0;
     } else if (
-        tree) { /* a new node at the lowest one of t; nodes above hold the noise of the prefix that ends there */
+        tree) { /* a new node at the lowest one of t; a node has the noise of the prefix that ends there */
       const int low = __builtin_ctzll(t);
       const uint64_t before = t & (t - 1);
       normals(node[low], sigma);

@@ -24,7 +24,8 @@ typedef struct textbook_params {
 
 typedef struct textbook textbook;
 
-/* arms: one row per arm, of norm at most sqrt(2). theta: the true parameter. The caller owns both. */
+/* arms: one row per arm, of norm at most sqrt(2). theta: the true parameter. The caller owns
+ * both. */
 textbook *textbook_create(const textbook_params *params, const double *arms, const double *theta);
 void textbook_destroy(textbook *t);
 /* Plays this many rounds and returns their regret. */
