@@ -261,15 +261,18 @@ static bool stopping(void) { return interrupted != 0; }
 /* The document is kept with the other files, so that `faro verify` can be asked too. */
 static void say_verified(const faro_trial *trial) {
   char path[CLI_PATH];
-  faro_finding finding;
+  char above[FARO_NUMBER_SIZE];
+  faro_verification found = {0};
   faro_error error = {0};
   snprintf(path, sizeof path, "%s/campaign", trial->params.directory);
   faro_status status = faro_write_file(path, trial->document, trial->document_length, 0644, &error);
-  if (status == FARO_OK) status = cli_verify_campaign(&trial->campaign, &finding, &error);
-  if (status != FARO_OK) printf("claim computed again: %s\n", error.message);
-  else if (finding.verdict == FARO_VERIFIED)
-    printf("claim computed again: verified, delta is at most %.6g\n", finding.high);
-  else printf("claim computed again: %s: %s\n", faro_verify_word(finding.verdict), finding.reason);
+  if (status == FARO_OK) status = cli_verify_campaign(&trial->campaign, &found, &error);
+  const faro_finding *f = status == FARO_OK ? &found.claim[0].finding : NULL;
+  if (!f) printf("claim computed again: %s\n", error.message);
+  else if (f->verdict == FARO_VERIFIED)
+    printf("claim computed again: verified, delta is at most %s\n", faro_above(f->high, 6, above));
+  else printf("claim computed again: %s: %s\n", faro_verify_word(f->verdict), f->reason);
+  faro_verification_clear(&found);
 }
 
 static void began(void *context, const faro_trial *trial) {

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "report/claim.h"
 #include "report/json.h"
 
 enum { RUN_MAX = 1 << 28, WORDS_MAX = 1000 };
@@ -34,9 +35,9 @@ typedef struct tally {
 
 static void print_json(const char *where, const faro_checked *c) {
   const faro_finding *f = &c->finding;
-  json_t *line =
-      json_pack("{s:s, s:s, s:f, s:f, s:s, s:s}", "run", where, "label", c->label, "epsilon", c->epsilon,
-                "delta", c->delta, "verdict", faro_verify_word(f->verdict), "reason", f->reason);
+  json_t *line = json_pack("{s:s, s:s, s:f, s:f, s:O, s:s, s:s, s:O?}", "run", where, "label", c->label,
+                           "epsilon", c->epsilon, "delta", c->delta, "claim", c->claim, "verdict",
+                           faro_verify_word(f->verdict), "reason", f->reason, "recorded", c->recorded);
   if (f->high >= 0) json_object_set_new(line, "delta_low", json_real(f->low));
   if (f->high >= 0) json_object_set_new(line, "delta_high", json_real(f->high));
   char *text = faro_json_text(line, false);
@@ -45,16 +46,78 @@ static void print_json(const char *where, const faro_checked *c) {
   json_decref(line);
 }
 
+static const char *word_of(const faro_checked *c, const char *member) {
+  const char *word = json_string_value(json_object_get(c->claim, member));
+  return word ? word : "?";
+}
+
+/* All that is claimed, with its numbers rounded up. */
+static void print_claim(const faro_checked *c) {
+  char pair[FARO_PAIR_SIZE];
+  const json_t *rounds = json_object_get(c->claim, "contributions");
+  const json_t *local = json_object_get(c->claim, "local");
+  const bool rewards = strcmp(word_of(c, "protects"), "rewards") == 0;
+  printf("%s, proven, trust %s, %s level", faro_pair_above(c->epsilon, c->delta, pair), word_of(c, "trust"),
+         word_of(c, "level"));
+  if (rounds) printf(", %.15g rounds", json_number_value(rounds));
+  printf(", actions %s, %s", word_of(c, "actions"),
+         rewards ? "rewards only: arms are public" : "everything protected");
+  if (json_is_string(json_object_get(c->claim, "assumes")))
+    printf(", assumes that %s", word_of(c, "assumes"));
+  if (json_is_object(local))
+    printf(", local %s", faro_pair_above(json_number_value(json_object_get(local, "epsilon")),
+                                         json_number_value(json_object_get(local, "delta")), pair));
+}
+
 static void print_finding(const char *where, const faro_checked *c, const request *r, tally *all) {
+  char above[FARO_NUMBER_SIZE];
   const faro_finding *f = &c->finding;
   all->count[f->verdict]++;
   if (r->json) {
     print_json(where, c);
     return;
   }
-  printf("%-12s  %s: %s: (%g, %g)", faro_verify_word(f->verdict), where, c->label, c->epsilon, c->delta);
-  if (f->verdict == FARO_VERIFIED) printf(": delta is at most %.6g\n", f->high);
+  printf("%-12s  %s: %s: ", faro_verify_word(f->verdict), where, c->label);
+  print_claim(c);
+  if (f->verdict == FARO_VERIFIED) printf(": delta is at most %s\n", faro_above(f->high, 6, above));
   else printf(": %s\n", f->reason);
+}
+
+/* What nothing was found to check by, once for all claims: a name, and a value that all of them
+ * have. */
+static void print_recorded(const json_t *all) {
+  const char *name = NULL;
+  const json_t *value = NULL;
+  const char *between = "taken as recorded: ";
+  json_object_foreach((json_t *)all, name, value) {
+    char *text = json_is_null(value) ? NULL : faro_json_text(value, false);
+    printf("%s%s%s%s", between, name, text ? " " : "", text ? text : "");
+    between = ", ";
+    free(text);
+  }
+  if (json_object_size(all) > 0) printf("\n");
+}
+
+/* Adds the members of one claim to those of the others. */
+static void add_recorded(json_t *all, const json_t *recorded) {
+  const char *name = NULL;
+  json_t *value = NULL;
+  json_object_foreach((json_t *)recorded, name, value) {
+    const json_t *before = json_object_get(all, name);
+    if (!before) json_object_set(all, name, value);
+    else if (!json_equal(before, value)) json_object_set_new(all, name, json_null());
+  }
+}
+
+static void print_findings(const char *where, const faro_verification *v, const request *r, tally *all) {
+  json_t *recorded = json_object();
+  for (size_t i = 0; i < v->count; i++) {
+    if (v->claim[i].proven) print_finding(where, &v->claim[i], r, all);
+    else all->open++;
+    add_recorded(recorded, v->claim[i].recorded);
+  }
+  if (!r->json) print_recorded(recorded);
+  json_decref(recorded);
 }
 
 static faro_status check_text(const char *where, const char *text, size_t length, const request *r,
@@ -62,9 +125,7 @@ static faro_status check_text(const char *where, const char *text, size_t length
   faro_verification v;
   const faro_status status = faro_verify_run(&v, where, text, length, error);
   if (status != FARO_OK) return status;
-  for (size_t i = 0; i < v.count; i++)
-    if (v.claim[i].proven) print_finding(where, &v.claim[i], r, all);
-    else all->open++;
+  print_findings(where, &v, r, all);
   faro_verification_clear(&v);
   return FARO_OK;
 }
@@ -109,25 +170,48 @@ static faro_status check_word(const char *word, const request *r, tally *all, fa
   return folder ? check_directory(word, r, all, error) : check_experiment(word, r, all, error);
 }
 
-static faro_status campaign_grounds(const faro_campaign *c, char **grounds, faro_error *error) {
-  faro_secure_rng *secure = NULL;
-  faro_release *release = NULL;
-  faro_status status = faro_secure_open(&secure, error);
-  if (status == FARO_OK) status = faro_campaign_example(c, faro_source_client(secure), &release, error);
-  if (status == FARO_OK) *grounds = faro_release_grounds(release);
+/* Adds the grounds of one release of a campaign; one without any has nothing to be checked by. */
+static void add_grounds(json_t *parts, faro_release *release) {
+  char *text = release ? faro_release_grounds(release) : NULL;
+  json_array_append_new(parts, text ? json_loads(text, 0, NULL) : json_null());
+  free(text);
   faro_release_destroy(release);
+}
+
+/* The releases of a campaign, as its clients make them: in rounds one for every term, in phases the
+ * smallest and the largest. */
+static faro_status campaign_grounds(const faro_campaign *c, json_t *parts, faro_error *error) {
+  const bool phases = faro_campaign_in_phases(c);
+  const bool rounds = faro_campaign_in_rounds(c);
+  const size_t count = rounds ? c->rounds.terms : phases ? 2 : 1;
+  faro_secure_rng *secure = NULL;
+  faro_status status = faro_secure_open(&secure, error);
+  for (size_t i = 0; status == FARO_OK && i < count; i++) {
+    faro_release *release = NULL;
+    const faro_source client = faro_source_client(secure);
+    if (rounds) status = faro_campaign_round(c, i * (c->rounds.fits + 1), client, &release, error);
+    else if (i == 0) status = faro_campaign_example(c, client, &release, error);
+    else status = faro_plan_release(c, c->params.largest, (size_t)c->phases.numbers, client, &release, error);
+    if (status == FARO_OK) add_grounds(parts, release);
+  }
   faro_secure_close(secure);
   return status;
 }
 
-faro_status cli_verify_campaign(const faro_campaign *campaign, faro_finding *finding, faro_error *error) {
-  char *grounds = NULL;
-  faro_status status = campaign_grounds(campaign, &grounds, error);
-  json_t *json = grounds ? json_loads(grounds, 0, NULL) : NULL;
-  if (status == FARO_OK)
-    status = faro_verify_claim(json, campaign->claim.epsilon, campaign->claim.delta, finding, error);
-  json_decref(json);
-  free(grounds);
+faro_status cli_verify_campaign(const faro_campaign *campaign, faro_verification *found, faro_error *error) {
+  json_t *parts = json_array();
+  faro_status status = campaign_grounds(campaign, parts, error);
+  const bool whole = json_array_size(parts) < 2 || json_is_null(json_array_get(parts, 0));
+  json_t *grounds = whole ? json_incref(json_array_get(parts, 0))
+                          : json_pack("{s:s, s:O}", "mechanism", "parallel", "parts", parts);
+  json_t *document = json_pack("{s:[{s:s, s:o, s:o}]}", "results", "label", campaign->id, "claim",
+                               faro_claim_json(&campaign->claim), "grounds", grounds);
+  char *text = faro_json_text(document, false);
+  if (status == FARO_OK && !text) status = faro_fail(error, FARO_MEMORY, "cannot allocate the claim");
+  if (status == FARO_OK) status = faro_verify_run(found, campaign->id, text, strlen(text), error);
+  free(text);
+  json_decref(document);
+  json_decref(parts);
   return status;
 }
 
@@ -136,14 +220,13 @@ static faro_status check_campaign(const request *r, tally *all, faro_error *erro
   unsigned char key[FARO_KEY_BYTES];
   char *text = NULL;
   size_t length = 0;
+  faro_verification v = {0};
   faro_status status = faro_key_load(r->key, FARO_SIGN_PUBLIC, key, sizeof key, error);
   if (status == FARO_OK) status = faro_read_file(r->campaign, FARO_DOCUMENT_MAX, &text, &length, error);
   if (status == FARO_OK) status = faro_campaign_open(&campaign, text, length, key, error);
-  faro_checked checked = {.label = campaign.id, .proven = true};
-  checked.epsilon = campaign.claim.epsilon;
-  checked.delta = campaign.claim.delta;
-  if (status == FARO_OK) status = cli_verify_campaign(&campaign, &checked.finding, error);
-  if (status == FARO_OK) print_finding(r->campaign, &checked, r, all);
+  if (status == FARO_OK) status = cli_verify_campaign(&campaign, &v, error);
+  if (status == FARO_OK) print_findings(r->campaign, &v, r, all);
+  faro_verification_clear(&v);
   free(text);
   return status;
 }
@@ -186,9 +269,12 @@ const cli_command cli_verify = {
         "printed; the claims of an EXPERIMENT are checked without\n"
         "running it. Each proven claim is computed again from the noise in DIR/run.json, in ball arithmetic "
         "and\n"
-        "without the accountant's code, and is\n"
+        "without the accountant's code. Its other parts (level, trust, actions, what is protected, the "
+        "local\n"
+        "part) are compared with the release and the settings. A claim is\n"
         "  verified      the recorded noise proves it\n"
         "  not verified  nothing is known to check it by, for the reason that is printed\n"
-        "  wrong         the recorded noise does not give it\n"
-        "The exit status is 0 if all are verified, else 1.\n",
+        "  wrong         the recorded noise does not give it, or something that is recorded disagrees\n"
+        "A last line names what nothing was found to check by. The exit status is 0 if all are verified, "
+        "else 1.\n",
 };

@@ -5,7 +5,8 @@
 #include "verify/verify.h"
 #include "wire/wire.h"
 
-/* Computes the claim again from the noise that follows from the document: what its clients add. */
-faro_status cli_verify_campaign(const faro_campaign *campaign, faro_finding *finding, faro_error *error);
+/* Checks the claim by the noise that follows from the document: what its clients add. The caller
+ * clears the result. */
+faro_status cli_verify_campaign(const faro_campaign *campaign, faro_verification *found, faro_error *error);
 
 #endif

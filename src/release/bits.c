@@ -597,7 +597,8 @@ static void resume(faro_release *r) {
 static const faro_counting counting = {
     .task = task, .expected = expected, .report = report, .gaussian = faro_bits_gaussian};
 
-/* `bits` for each of the `honest` users of a node that the claim counts on. */
+/* `bits` for each of the `honest` users of a node that the claim counts on. What a user adds is cut
+ * where it is `cut` from its mean: half of the bits if it is not. */
 static void ground_node(const faro_release *r, size_t level, size_t c, faro_text *out) {
   const faro_bits_level *l = &faro_bits_in(r)->level[level];
   const bool server = faro_server_adds_noise(r);
@@ -605,6 +606,7 @@ static void ground_node(const faro_release *r, size_t level, size_t c, faro_text
   faro_text_add(out, "%s{\"users\":%llu", c ? "," : "", (unsigned long long)faro_bits_users(r, level, c));
   faro_ground_number(out, "honest", hides ? faro_honest(r, l->unit, (double)r->schedule.size[c]) : 1);
   faro_ground_number(out, "bits", (double)(server ? l->noise[c].noise : l->noise[c].bits));
+  if (hides) faro_ground_number(out, "cut", (double)l->noise[c].bits / 2 - (double)l->noise[c].low);
   faro_text_add(out, "}");
 }
 

@@ -56,6 +56,8 @@ char *faro_release_grounds(const faro_release *release) {
   faro_text_add(&out, "{\"release\":\"%s\"", release->kind->name);
   write_contribution(&release->contribution, &out);
   faro_ground_number(&out, "repeats", (double)release->repeats);
+  faro_ground_number(&out, "batches", (double)release->batches);
+  faro_ground_number(&out, "people", (double)faro_schedule_users(&release->schedule, release->batches));
   mechanism->grounds(release, &out);
   faro_text_add(&out, "}");
   if (out.failed) faro_text_clear(&out);

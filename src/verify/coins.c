@@ -168,8 +168,10 @@ static bool inflation(arb_t factor, double n, double p, double reach) {
 typedef struct sums {
   shape shape;
   double repeats, bias, grid, step, levels;
-  double rare;  /* 1e-9 if part of delta is reserved, else 0 */
-  double delta; /* slacks of all nodes that a user is in add up to 1/2000 of this */
+  double rare;    /* 1e-9 if part of delta is reserved, else 0 */
+  bool alone;     /* one user's messages by themselves */
+  double further; /* deviations that the walk goes beyond what is needed */
+  double delta;   /* slacks of all nodes that a user is in add up to 1/2000 of this */
 } sums;
 
 /* How far the rounded numbers of two users differ, in steps (Lemma 2): at most S / step + sqrt(D),
@@ -193,19 +195,38 @@ static void shift_norm(reader *r, const sums *s, arb_t norm) {
   arb_clear(t), arb_clear(box);
 }
 
+/* What it costs that the noise of a message is cut at a distance r from its mean, of which the
+ * neighbour's is as much as the whole grid away: 2 e^(-2 r^2 / b) + 2 e^(-2 (r - G)^2 / b) per
+ * entry. */
+static void add_cut(reader *r, const json_t *node, double bits, const sums *s, arb_t slack) {
+  const double reach = read_number(r, node, "cut", 0, 0x1p50);
+  if (reach >= bits / 2) return; /* all that there are */
+  const double ends[] = {reach, fmax(0, reach - s->grid)};
+  arb_t t;
+  arb_init(t);
+  for (int i = 0; i < 2; i++) {
+    arb_set_d(t, -2 * ends[i] * ends[i] / bits * (1 - 1e-12));
+    arb_exp(t, t, BITS);
+    arb_mul_si(t, t, 2 * (slong)shape_length(&s->shape), BITS);
+    arb_mul_si(t, t, (slong)s->repeats, BITS);
+    arb_add(slack, slack, t, BITS);
+  }
+  arb_clear(t);
+}
+
 /* mu^2 of all nodes of a level that a user is in, and their slack (Lemmas 4 and 5). */
 static void node_curve(reader *r, const json_t *node, const sums *s, double unit, const arb_t norm,
                        arb_t square, arb_t slack) {
-  const double honest = read_whole(r, node, "honest", 1, 0x1p40);
+  const double honest = s->alone ? 1 : read_whole(r, node, "honest", 1, 0x1p40);
   const double bits = read_whole(r, node, "bits", 1, 0x1p50);
   const double all = honest * bits;
   const double n = all > 0x1p52 ? nextafter(all, 0) : all; /* fewer bits than there are are less noise */
   if (!read_ok(r)) return;
-  const double times = fmin(unit, s->repeats);
+  const double times = s->alone ? 1 : fmin(unit, s->repeats); /* messages in the node */
   const double length = shape_length(&s->shape);
   const double t = sqrt(2 * log(4000 * length * s->levels * s->repeats / s->delta));
-  const double most = fmin(s->grid, ball_upper(norm)) * times; /* of one entry, in steps */
-  const double reach = (t + 2 * most / sqrt(n)) * (1 + 1e-12); /* in units of sqrt(N) / 2 */
+  const double most = fmin(s->grid, ball_upper(norm)) * times;              /* of one entry, in steps */
+  const double reach = (t + 2 * most / sqrt(n) + s->further) * (1 + 1e-12); /* in units of sqrt(N) / 2 */
   arb_t u;
   arb_init(u);
   if (!inflation(square, n, s->bias, reach))
@@ -222,6 +243,7 @@ static void node_curve(reader *r, const json_t *node, const sums *s, double unit
   arb_exp(u, u, BITS);
   arb_set_d(slack, 2 * length * s->repeats); /* Hoeffding: 2 e^(-t^2 / 2) per entry */
   arb_mul(slack, slack, u, BITS);
+  if (s->alone) add_cut(r, node, bits, s, slack);
   arb_clear(u);
 }
 
@@ -241,7 +263,7 @@ static void add_level(reader *r, const json_t *level, const sums *s, const arb_t
   arb_clear(square), arb_clear(slack), arb_clear(one), arb_clear(two);
 }
 
-static void bits_dominate(reader *r, const json_t *grounds, double delta, curve *c) {
+static void dominate(reader *r, const json_t *grounds, double delta, const claim *alone, curve *c) {
   const json_t *levels = read_list(r, grounds, "levels", LEVELS_MAX);
   const sums s = {.shape = read_shape(r, grounds),
                   .repeats = read_whole(r, grounds, "repeats", 1, 1e9),
@@ -250,6 +272,8 @@ static void bits_dominate(reader *r, const json_t *grounds, double delta, curve 
                   .step = read_number(r, grounds, "step", 1e-300, 1e300),
                   .levels = (double)json_array_size(levels),
                   .rare = read_number(r, grounds, "reserved", 0, 0.5) >= 1e-4 ? 1e-9 : 0,
+                  .alone = alone != NULL,
+                  .further = alone && alone->loosely ? 1 : 0,
                   .delta = delta};
   arb_t norm;
   arb_init(norm);
@@ -259,4 +283,17 @@ static void bits_dominate(reader *r, const json_t *grounds, double delta, curve 
   arb_clear(norm);
 }
 
-const ground_kind ground_bits = {"bits", bits_dominate, NULL};
+static void bits_dominate(reader *r, const json_t *grounds, double delta, curve *c) {
+  dominate(r, grounds, delta, NULL, c);
+}
+
+static void bits_local(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  curve made;
+  curve_init(&made);
+  dominate(r, grounds, c->delta > 0 ? c->delta : 1e-15, c, &made);
+  if (read_ok(r)) ball_gaussian_delta(delta, made.square, c->epsilon);
+  arb_add(delta, delta, made.slack, BITS);
+  curve_clear(&made);
+}
+
+const ground_kind ground_bits = {"bits", bits_dominate, NULL, bits_local};

@@ -26,6 +26,14 @@ static const faro_checked *same(const faro_verification *v, size_t index) {
   return NULL;
 }
 
+/* A run of an earlier version, whose claims say less. */
+static bool is_earlier(const json_t *claim) {
+  static const char *const members[] = {"trust", "level", "actions", "protects", "assumes", "local"};
+  for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+    if (!json_object_get(claim, members[i])) return true;
+  return false;
+}
+
 static faro_status check(faro_verification *v, const char *name, size_t index, faro_error *error) {
   const json_t *result = json_array_get(json_object_get(v->document, "results"), index);
   const json_t *claim = json_object_get(result, "claim");
@@ -40,19 +48,22 @@ static faro_status check(faro_verification *v, const char *name, size_t index, f
   c->private_at_all = json_is_number(epsilon) && json_is_number(delta);
   c->epsilon = json_number_value(epsilon);
   c->delta = json_number_value(delta);
+  const char *standing = json_string_value(json_object_get(claim, "standing"));
+  if (!c->proven && standing && strcmp(standing, "proven") == 0)
+    return fail(name, index, "claim.proven is false, and claim.standing \"proven\"", error);
   if (!c->proven) return FARO_OK;
   if (!c->private_at_all) return fail(name, index, "claim.epsilon and claim.delta must be numbers", error);
   const faro_checked *before = same(v, index);
-  if (before) {
-    c->finding = before->finding;
-    return FARO_OK;
-  }
   faro_error inner = {0};
-  const faro_status status =
-      faro_verify_claim(grounds_of(v, index), c->epsilon, c->delta, &c->finding, &inner);
-  return status == FARO_OK
-             ? FARO_OK
-             : faro_fail(error, status, "%s: results[%zu]: %s", faro_path_end(name), index, inner.message);
+  const faro_status status = faro_verify_result(result, before ? &before->noise : NULL, c, &inner);
+  if (status != FARO_OK)
+    return faro_fail(error, status, "%s: results[%zu]: %s", faro_path_end(name), index, inner.message);
+  if (is_earlier(claim))
+    return fail(name, index,
+                "claim must have trust, level, actions, protects, assumes and local: results of an earlier "
+                "version must be run again (faro rerun)",
+                error);
+  return FARO_OK;
 }
 
 faro_status faro_verify_run(faro_verification *result, const char *name, const char *text, size_t length,
@@ -79,6 +90,7 @@ faro_status faro_verify_run(faro_verification *result, const char *name, const c
 }
 
 void faro_verification_clear(faro_verification *result) {
+  for (size_t i = 0; result->claim && i < result->count; i++) json_decref(result->claim[i].recorded);
   free(result->claim);
   json_decref(result->document);
   flint_cleanup(); /* numbers that Arb keeps for this thread */

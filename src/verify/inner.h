@@ -35,6 +35,7 @@ static inline bool read_ok(const reader *r) { return r->status == FARO_OK && !r-
 typedef struct claim {
   arb_t epsilon;
   double delta;
+  bool loosely; /* bounds may be as loose as those of an accountant who looks one deviation further */
 } claim;
 
 /* A Gaussian mechanism that dominates: delta(epsilon) <= delta_Gauss(epsilon; mu) + slack. */
@@ -45,18 +46,21 @@ typedef struct curve {
 void curve_init(curve *c);
 void curve_clear(curve *c);
 
-/* A mechanism of the table in verify.c: at least one of the two functions. `delta` is the total
- * that a nested mechanism may use up for slacks. */
+/* A mechanism of the table in verify.c: at least one of the first two functions. `delta` is the
+ * total that a nested mechanism may use up for slacks. */
 typedef struct ground_kind {
   const char *name;
   /* mu^2 and slack, over all rounds of a user. */
   void (*dominate)(reader *, const json_t *grounds, double delta, curve *);
   /* delta at the claim's epsilon, directly. */
   void (*delta)(reader *, const json_t *grounds, const claim *, arb_t delta);
+  /* Optional. delta of all messages of one user by themselves, which nothing is mixed with. */
+  void (*local)(reader *, const json_t *grounds, const claim *, arb_t delta);
 } ground_kind;
 
 void ground_dominate(reader *r, const json_t *grounds, double delta, curve *c);
 void ground_delta(reader *r, const json_t *grounds, const claim *c, arb_t delta);
+void ground_local(reader *r, const json_t *grounds, const claim *c, arb_t delta);
 extern const ground_kind ground_gaussian, ground_tree, ground_factored, ground_laplace, ground_bits,
     ground_response, ground_study, ground_parallel, ground_doubling;
 
@@ -102,7 +106,10 @@ local *locals_create(reader *r, const json_t *list);
 void locals_destroy(local *l, const json_t *list);
 /* delta at epsilon of a shuffled batch. */
 void mixing_delta(arb_t result, const local *l, const arb_t epsilon);
-/* A user is in `repeats` batches, any of the `count` classes. */
-void mixing_compose(reader *r, arb_t result, const local *l, size_t count, double repeats, const claim *c);
+/* A user is in `repeats` batches, any of the `count` classes: those batches, or the user's messages
+ * by themselves, which have no delta0. */
+typedef void mixing_rule(reader *r, arb_t result, const local *l, size_t count, double repeats,
+                         const claim *c);
+mixing_rule mixing_compose, mixing_alone;
 
 #endif

@@ -368,6 +368,19 @@ void mixing_compose(reader *r, arb_t result, const local *l, size_t count, doubl
   arb_clear(each), arb_clear(own), arb_clear(worst);
 }
 
+void mixing_alone(reader *r, arb_t result, const local *l, size_t count, double repeats, const claim *c) {
+  arb_t own, one;
+  arb_zero(result);
+  if (repeats > 1e5) r->unknown = "more than 10^5 batches of a user";
+  if (r->unknown || adds_up(l, count, repeats, c)) return;
+  arb_init(own), arb_init(one);
+  for (size_t i = 0; i < count; i++) {
+    composed(one, l[i].epsilon0, own, repeats, c->epsilon);
+    arb_max(result, result, one, BITS);
+  }
+  arb_clear(own), arb_clear(one);
+}
+
 local *locals_create(reader *r, const json_t *list) {
   const size_t count = json_array_size(list);
   local *l = read_ok(r) ? calloc(count, sizeof *l) : NULL;
@@ -402,14 +415,22 @@ static void read_response(reader *r, const json_t *rule, local *l) {
   arb_clear(t), arb_clear(rest);
 }
 
-static void response_delta(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+static void responses(reader *r, const json_t *grounds, const claim *c, mixing_rule *rule, arb_t delta) {
   const json_t *list = read_list(r, grounds, "classes", 100000);
   const double repeats = read_whole(r, grounds, "repeats", 1, 1e9);
   local *l = locals_create(r, list);
   for (size_t i = 0; l && read_ok(r) && i < json_array_size(list); i++)
     read_response(r, json_array_get(list, i), &l[i]);
-  if (l && read_ok(r)) mixing_compose(r, delta, l, json_array_size(list), repeats, c);
+  if (l && read_ok(r)) rule(r, delta, l, json_array_size(list), repeats, c);
   locals_destroy(l, list);
 }
 
-const ground_kind ground_response = {"response", NULL, response_delta};
+static void response_delta(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  responses(r, grounds, c, mixing_compose, delta);
+}
+
+static void response_local(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  responses(r, grounds, c, mixing_alone, delta);
+}
+
+const ground_kind ground_response = {"response", NULL, response_delta, response_local};

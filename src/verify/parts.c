@@ -157,6 +157,12 @@ static void study_delta(reader *r, const json_t *grounds, const claim *c, arb_t 
   curve_clear(&made);
 }
 
-const ground_kind ground_parallel = {"parallel", NULL, parallel_delta};
-const ground_kind ground_doubling = {"doubling", NULL, doubling_delta};
-const ground_kind ground_study = {"study", study_dominate, study_delta};
+/* Phases: the first that is recorded has the most users, and so the least noise in a message. */
+static void parallel_local(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  const json_t *list = read_list(r, grounds, "parts", PARTS_MAX);
+  if (read_ok(r)) ground_local(r, json_array_get(list, 0), c, delta);
+}
+
+const ground_kind ground_parallel = {"parallel", NULL, parallel_delta, parallel_local};
+const ground_kind ground_doubling = {"doubling", NULL, doubling_delta, NULL};
+const ground_kind ground_study = {"study", study_dominate, study_delta, NULL};

@@ -180,6 +180,13 @@ static void gaussian_delta(reader *r, const json_t *grounds, const claim *c, arb
   arb_clear(one);
 }
 
+static void gaussian_local(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  const json_t *list = read_list(r, grounds, "classes", CLASSES_MAX);
+  const shape s = read_shape(r, grounds);
+  const double repeats = read_repeats(r, grounds);
+  if (read_ok(r)) plain_delta(r, list, &s, repeats, c, delta);
+}
+
 /* The tree. */
 
 /* Nodes of 1, 2, 4, ... releases as long as one fits; on each level the squares of how often a user
@@ -316,18 +323,26 @@ static void read_laplace(reader *r, const json_t *noise, const shape *s, local *
   arb_clear(scale);
 }
 
-static void laplace_delta(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+static void laplaces(reader *r, const json_t *grounds, const claim *c, mixing_rule *rule, arb_t delta) {
   const json_t *list = read_list(r, grounds, "classes", CLASSES_MAX);
   const shape s = read_shape(r, grounds);
   const double repeats = read_repeats(r, grounds);
   local *l = locals_create(r, list);
   for (size_t i = 0; l && read_ok(r) && i < json_array_size(list); i++)
     read_laplace(r, json_array_get(list, i), &s, &l[i]);
-  if (l && read_ok(r)) mixing_compose(r, delta, l, json_array_size(list), repeats, c);
+  if (l && read_ok(r)) rule(r, delta, l, json_array_size(list), repeats, c);
   locals_destroy(l, list);
 }
 
-const ground_kind ground_gaussian = {"gaussian", gaussian_dominate, gaussian_delta};
-const ground_kind ground_tree = {"tree", tree_dominate, tree_delta};
-const ground_kind ground_factored = {"factored", factored_dominate, NULL};
-const ground_kind ground_laplace = {"laplace", NULL, laplace_delta};
+static void laplace_delta(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  laplaces(r, grounds, c, mixing_compose, delta);
+}
+
+static void laplace_local(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  laplaces(r, grounds, c, mixing_alone, delta);
+}
+
+const ground_kind ground_gaussian = {"gaussian", gaussian_dominate, gaussian_delta, gaussian_local};
+const ground_kind ground_tree = {"tree", tree_dominate, tree_delta, NULL};
+const ground_kind ground_factored = {"factored", factored_dominate, NULL, NULL};
+const ground_kind ground_laplace = {"laplace", NULL, laplace_delta, laplace_local};

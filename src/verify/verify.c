@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "verify/inner.h"
+#include "verify/whole.h"
 
 static const ground_kind *const kinds[] = {
     &ground_gaussian, &ground_tree,     &ground_factored, &ground_laplace, &ground_bits,
@@ -57,6 +59,13 @@ void ground_delta(reader *r, const json_t *grounds, const claim *c, arb_t delta)
   curve_clear(&made);
 }
 
+void ground_local(reader *r, const json_t *grounds, const claim *c, arb_t delta) {
+  const ground_kind *kind = read_ok(r) ? kind_of(r, grounds) : NULL;
+  if (!read_ok(r)) return;
+  if (kind->local) kind->local(r, grounds, c, delta);
+  else r->unknown = "what the messages of one user give is not known for this noise";
+}
+
 static void decide(const claim *c, const arb_t delta, faro_finding *f) {
   f->low = fmax(0, ball_lower(delta));
   f->high = ball_upper(delta);
@@ -70,6 +79,16 @@ static void decide(const claim *c, const arb_t delta, faro_finding *f) {
     snprintf(f->reason, sizeof f->reason, "delta is between %.17g and %.17g, and %.17g is claimed", f->low,
              f->high, c->delta);
   }
+}
+
+/* The local part: it holds, and at an epsilon that is smaller by a hundredth it would not. */
+static void decide_local(row *w, const arb_t delta, const arb_t less, double claimed) {
+  if (ball_upper(delta) > claimed)
+    disagree(w, "the messages of one user give delta %.6g, and claim.local states %.6g", ball_upper(delta),
+             claimed);
+  else if (ball_upper(less) <= claimed)
+    disagree(w, "claim.local.epsilon is %g, and the messages of one user give less",
+             number_of(json_object_get(w->claim, "local"), "epsilon"));
 }
 
 /* A claim's epsilon is meant to twelve digits: a quotient of doubles may be off in the last one. */
@@ -97,4 +116,86 @@ faro_status faro_verify_claim(const json_t *grounds, double epsilon, double delt
   else if (r.unknown) snprintf(finding->reason, sizeof finding->reason, "%s", r.unknown);
   arb_clear(c.epsilon), arb_clear(result);
   return r.status;
+}
+
+/* What the messages of one user give by themselves. */
+static faro_status check_local(row *w, faro_error *error) {
+  const json_t *stated = json_object_get(w->claim, "local");
+  const double epsilon = number_of(stated, "epsilon");
+  const double delta = number_of(stated, "delta");
+  const char *trust = word_of(w->claim, "trust");
+  if (json_is_null(stated)) return FARO_OK;
+  if (!(epsilon > 0 && epsilon <= 1e6 && delta >= 0 && delta < 1))
+    return faro_fail(error, FARO_INVALID, "claim.local must have an epsilon above 0 and a delta below 1");
+  if (strcmp(trust, "shuffle") != 0 && strcmp(trust, "concurrent") != 0)
+    disagree(w, "claim.local is for messages to shufflers, and claim.trust is %s", trust);
+  if (delta != 0 && delta != w->checked->delta)
+    disagree(w, "claim.local.delta is %g, and claim.delta %g", delta, w->checked->delta);
+  reader r = {.error = error};
+  claim c = {.delta = delta};
+  arb_t result, less;
+  arb_init(c.epsilon), arb_init(result), arb_init(less);
+  c.loosely = true;
+  arb_set_d(c.epsilon, epsilon * 0.99);
+  ground_local(&r, w->grounds, &c, less);
+  c.loosely = false;
+  arb_set_d(c.epsilon, epsilon * 0.999);
+  ground_local(&r, w->grounds, &c, result);
+  if (read_ok(&r) && ball_upper(result) <= delta)
+    taken(w, "local.epsilon", NULL); /* a looser bound than ours */
+  arb_zero(result);
+  arb_set_d(c.epsilon, epsilon * (1 + DIGITS));
+  ground_local(&r, w->grounds, &c, result);
+  if (read_ok(&r)) decide_local(w, result, less, delta);
+  else if (r.unknown) disagree(w, "claim.local: %s", r.unknown);
+  arb_clear(c.epsilon), arb_clear(result), arb_clear(less);
+  return r.status;
+}
+
+static void check_release(row *w, const json_t *grounds, place at, size_t index) {
+  check_inside(w, grounds, at);
+  check_facts(w, grounds, at, index);
+}
+
+static void check_study(row *w, const json_t *grounds) {
+  const json_t *parts = json_object_get(grounds, "parts");
+  const json_t *one = NULL;
+  const json_t *fit = NULL;
+  size_t part = 0;
+  size_t index = 0;
+  json_array_foreach(parts, part, one) {
+    if (json_object_get(one, "sum")) check_release(w, json_object_get(one, "sum"), PLACE_SUM, part);
+    json_array_foreach(json_object_get(one, "fits"), index, fit)
+        check_release(w, json_object_get(fit, "grounds"), PLACE_FIT, part);
+  }
+}
+
+static void check_releases(row *w) {
+  const bool doubling = is_word(w->grounds, "mechanism", "doubling");
+  const json_t *parts = json_object_get(w->grounds, "parts");
+  const json_t *one = NULL;
+  size_t index = 0;
+  check_parts(w);
+  if (is_word(w->grounds, "mechanism", "study")) check_study(w, w->grounds);
+  else if (!parts) check_release(w, w->grounds, PLACE_WHOLE, 0);
+  else json_array_foreach(parts, index, one) if (is_word(one, "mechanism", "study")) check_study(w, one);
+  else check_release(w, one, doubling ? PLACE_DOUBLED : PLACE_PHASE, index); }
+
+faro_status faro_verify_result(const json_t *result, const faro_finding *known, faro_checked *checked,
+                               faro_error *error) {
+  row w = {.result = result,
+           .claim = json_object_get(result, "claim"),
+           .grounds = json_object_get(result, "grounds"),
+           .settings = json_object_get(result, "settings"),
+           .checked = checked};
+  faro_status status = FARO_OK;
+  checked->claim = w.claim;
+  if (known) checked->noise = *known;
+  else status = faro_verify_claim(w.grounds, checked->epsilon, checked->delta, &checked->noise, error);
+  checked->finding = checked->noise;
+  if (status != FARO_OK || !json_is_object(w.grounds)) return status;
+  check_words(&w);
+  check_releases(&w);
+  check_view(&w);
+  return check_local(&w, error);
 }

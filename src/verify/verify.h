@@ -8,6 +8,7 @@
  *           --> an enclosure of delta at the claim's epsilon --> a finding
  *
  *   verify    one claim: the table of mechanisms, the finding
+ *   whole     what it says besides epsilon and delta: words, inside, facts
  *   document  all claims of a run
  *   read      members of JSON objects, with messages
  *   ball      the normal distribution, and the Gaussian mechanism
@@ -25,7 +26,7 @@
 typedef enum faro_verify_verdict {
   FARO_VERIFIED,     /* the recorded noise proves the claim */
   FARO_NOT_VERIFIED, /* there is nothing to check it by; `reason` says why */
-  FARO_WRONG         /* the recorded noise does not give the claim */
+  FARO_WRONG         /* the recorded noise does not give the claim, or what is recorded disagrees */
 } faro_verify_verdict;
 
 const char *faro_verify_word(faro_verify_verdict verdict);
@@ -33,7 +34,7 @@ const char *faro_verify_word(faro_verify_verdict verdict);
 typedef struct faro_finding {
   faro_verify_verdict verdict;
   double low, high; /* delta at the claim's epsilon is between them; NaN: not computed */
-  char reason[200]; /* "" if verified */
+  char reason[300]; /* "" if verified */
 } faro_finding;
 
 /* FARO_INVALID if the grounds are malformed; the message names the member, its value and what is
@@ -41,14 +42,23 @@ typedef struct faro_finding {
 faro_status faro_verify_claim(const json_t *grounds, double epsilon, double delta, faro_finding *finding,
                               faro_error *error) FARO_WARN_UNUSED;
 
-/* One claim of a run. */
+/* One claim of a run. What is not owned belongs to the document. */
 typedef struct faro_checked {
   const char *label;
   double epsilon, delta;
-  bool proven; /* only claims that are called proven are checked */
+  const json_t *claim; /* all of it */
+  bool proven;         /* only claims that are called proven are checked */
   bool private_at_all;
-  faro_finding finding;
+  faro_finding noise;   /* what the noise gives */
+  faro_finding finding; /* that, unless something else is wrong */
+  /* Owned: the members that nothing was found to check by, each with its value or null. */
+  json_t *recorded;
 } faro_checked;
+
+/* Checks a result of a run: all words and numbers of `claim`, by its `grounds` and, where they are
+ * recorded, its `settings`. With the finding of its noise, where that is known already. */
+faro_status faro_verify_result(const json_t *result, const faro_finding *known, faro_checked *checked,
+                               faro_error *error) FARO_WARN_UNUSED;
 
 typedef struct faro_verification {
   json_t *document;

@@ -14,7 +14,9 @@ changed() {
 @test "a run: every proven claim is verified" {
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
   faro 0 verify "$T/run"
-  has "$output" "verified      $T/run/run.json: LinUCB-JDP: (1, 0.1): delta is at most 0.1"
+  has "$output" "verified      $T/run/run.json: LinUCB-JDP: (1, 0.1), proven, trust central, event level, actions all, everything protected: delta is at most 0.1"
+  has "$output" "LinUCB-SDP-Amp: (1, 0.1), proven, trust shuffle, event level, actions all, everything protected, local (2.14898, 0): delta"
+  has "$output" $'\ntaken as recorded: by, horizon 300, '
   has "$output" "4 verified, 0 not verified, 0 wrong; 1 makes no proven claim"
   [ -z "$stderr" ]
   faro 0 verify "$T/run" --json
@@ -44,15 +46,41 @@ changed() {
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
   changed "$T/run" 'del(.results[].grounds)'
   faro 1 verify "$T/changed"
-  has "$output" "not verified  $T/changed/run.json: LinUCB-JDP: (1, 0.1): no grounds are recorded"
+  has "$output" "not verified  $T/changed/run.json: LinUCB-JDP: (1, 0.1), proven, trust central, event level, actions all, everything protected: no grounds are recorded"
   changed "$T/run" '(.results[] | select(.label == "LinUCB-JDP") | .grounds.releases) = "many"'
   faro 3 verify "$T/changed"
   has "$stderr" 'results[1]: grounds: releases must be a number from 1 to 1099511627776 (got "many")'
+  changed "$T/run" 'del(.results[].claim.protects)'
+  faro 3 verify "$T/changed"
+  has "$stderr" "results[1]: claim must have trust, level, actions, protects, assumes and local: results of an earlier version must be run again"
   echo "{" >"$T/changed/run.json"
   faro 3 verify "$T/changed"
   has "$stderr" "run.json:2: not JSON"
   faro 3 verify "$T"
   has "$stderr" "run.json: cannot be read"
+}
+
+@test "a claim that says more than its noise, its release or its settings: wrong" {
+  check_test
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  local filter
+  while IFS='|' read -r filter words; do
+    changed "$T/run" "(.results[] | select(.label == \"LinUCB-SDP-Vec\")) |= (${filter// \/ / | })"
+    faro 1 verify "$T/changed"
+    has "$output" "$words"
+    has "$output" "3 verified, 0 not verified, 1 wrong"
+  done <<'EDITS'
+.claim.level = "user" / .claim.contributions = 50|claim.level is user, and settings.level event
+.claim.level = "user" / .claim.contributions = 50 / .settings.level = "user" / .settings.contributions = 50|the claim is for 50 rounds of a person, and the noise for repeats 1
+.claim.trust = "local"|claim.trust is local, and release shuffle-bits has trust shuffle
+.claim.actions = "others"|claim.actions is others, and they are all in environment linear-fixed
+.claim.protects = "rewards"|claim.protects is rewards, and settings.protect all
+.claim.local.epsilon = 0.01|the messages of one user give delta
+.claim.local.epsilon *= 2|and the messages of one user give less
+.settings.epsilon = 0.1|claim.epsilon is 1, and settings.epsilon 0.1
+.grounds.contribution.dimension = 1|grounds: dimension is 1, and settings.dimension 5
+.grounds.levels[0].nodes[0].honest *= 10|grounds: honest is
+EDITS
 }
 
 @test "an experiment is checked without running it" {

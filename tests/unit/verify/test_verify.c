@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "support/support.h"
-#include "verify/verify.h"
+#include "verify/whole.h"
 
 /* The grounds as text, with ' for ". */
 static json_t *parse(const char *format, va_list arguments) {
@@ -691,6 +691,21 @@ static void test_documents__are_refused_by_name(void **state) {
   }
 }
 
+/* The tables of this layer are its own; a new kind must be entered there too. */
+static void test_tables__know_every_release_and_environment(void **state) {
+  (void)state;
+  for (size_t i = 0; i < faro_release_kinds(); i++) {
+    const faro_release_kind *kind = faro_release_kind_at(i);
+    const promise *p = promise_of(kind->name);
+    if (kind->trust == FARO_TRUST_NONE) continue;
+    if (!p) fail_msg("src/verify/words.c has no row for release %s", kind->name);
+    else assert_string_equal(p->trust, faro_trust_name(kind->trust));
+  }
+  for (size_t i = 0; i < faro_env_count(); i++)
+    if (!is_environment(faro_env_at(i)->name))
+      fail_msg("src/verify/words.c does not know environment %s", faro_env_at(i)->name);
+}
+
 static void test_claims__without_grounds_are_not_verified(void **state) {
   (void)state;
   faro_finding f;
@@ -705,6 +720,7 @@ static void test_claims__without_grounds_are_not_verified(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tables__know_every_release_and_environment),
       cmocka_unit_test(test_gaussian__is_the_closed_form),
       cmocka_unit_test(test_gaussian__composes),
       cmocka_unit_test(test_gaussian__in_whole_numbers_is_bounded),
