@@ -1,10 +1,9 @@
-/* plain: LinUCB as somebody would write it in C who wants speed and nothing else: sizes known to
- * the compiler, -O3 -march=native -ffast-math, no batches, no checks, no curve. bench/speed compares
- * faro with it.
+/* plain: LinUCB as somebody would write it in C who wants speed and nothing else: the compiler
+ * knows the sizes, -O3 -march=native -ffast-math are on; there are no batches, no checks, no curve.
  *
  *   bench_plain INSTANCES HORIZON EPSILON DELTA RELEASE... prints lines as numpy_linucb.py does
  *
- * Chowdhury & Zhou 2022, Alg. 1, without privacy, with a tree (Shariff & Sheffet 2018) or with local
+ * Chowdhury & Zhou 2022, Alg. 1, without privacy, with a tree (Shariff & Sheffet 2018) or local
  * noise (Zheng et al. 2020), at the constants of the published figures.
  *
  *   A   arms, D x K    W            V^-1
