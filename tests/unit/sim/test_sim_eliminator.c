@@ -48,7 +48,8 @@ static void replay_all(replay *r, const faro_cell *cell, faro_env *env) {
     for (uint64_t u = 0; u < plan->clients; u++) {
       double average[ARMS];
       faro_env_client(env, plan->support, plan->arm, plan->pulls, average);
-      for (size_t i = 0; i < plan->support; i++) sum[i] += fmax(-1, fmin(1, average[i]));
+      /* nothing is clipped without privacy */
+      for (size_t i = 0; i < plan->support; i++) sum[i] += average[i];
     }
     faro_heard heard[ARMS];
     for (size_t i = 0; i < plan->support; i++) heard[i] = ask(env, plan, i, sum);
