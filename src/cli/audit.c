@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "report/claim.h"
 #include "report/json.h"
+#include "sim/machine.h"
 
 typedef struct request {
   const char *release;
@@ -70,6 +71,8 @@ static const faro_field options[] = {
      .help = "probability that no bound of any audit is above the true epsilon; 0.99 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, plan.seed), .most = 0x1p64, .value = "S",
      .help = "seed of the runs; 1 by default"},
+    {"jobs", FARO_FIELD_COUNT, FARO_AT(request, plan.jobs), .least = 1, .most = 256, .value = "N",
+     .help = "threads; one per processor by default. The result is the same for any number"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print JSON instead of a table"},
 };
 
@@ -85,6 +88,7 @@ static void complete(request *r) {
   r->params.secret = r->params.crowd > 0;
   r->every_calibration = r->params.calibration == FARO_CALIBRATION_COUNT;
   if (r->one_run) r->plan.trials = 1;
+  if (r->plan.jobs == 0) r->plan.jobs = faro_processors();
   if (r->params.horizon == 0) r->params.horizon = most_visits(r) * r->params.batch;
 }
 

@@ -363,6 +363,10 @@ void faro_answer_read(const faro_release *release, const void *message, const do
   }
 }
 
+uint64_t faro_answer_codes(const faro_release *release) {
+  return 2 * (uint64_t)rule_at(release, release->open)->directions;
+}
+
 double faro_answer_share(const faro_release *release) {
   return faro_response_share(rule_at(release, release->open));
 }
