@@ -25,9 +25,9 @@
  * greatest at c = cos = -1/2. x x' - v v' is diagonal, so that no entry stands for two, if the
  * bisector is at 45 degrees. `outside` sends the same pair beyond the bounds: clipping must bring
  * it back. `far outside` has its second input near zero, with an enormous reward of the wrong sign:
- * it moves all entries at once, where each is still cut by itself. `just outside` is for a clip that
- * begins too late, `across` has products of the two features with opposite signs, and `not a number`
- * must count as nothing. */
+ * it moves all entries at once, where each is still cut by itself. `just outside` is for a clip
+ * that begins too late, `across` has products of the two features with opposite signs, and `not a
+ * number` must count as the lowest reward. */
 typedef struct pair {
   const char *name;
   double degrees[2]; /* directions of x in the plane of the first two features */

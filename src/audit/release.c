@@ -64,19 +64,27 @@ typedef struct stage {
   double others_y;
   double *inputs; /* responses only: what the attack may ask of a message, see answer.h */
   size_t pair;    /* responses only: which two inputs it asks about */
+  uint64_t codes; /* responses only: the most that a batch with the victim has */
 } stage;
 
-/* What a response says: which of the two inputs of the pair it fits, for each code by itself, and
- * the bits of its seed. */
+/* What a response says: whether it fits each of the two inputs of the pair, and best of all codes;
+ * the same for each code by itself; and the bits of its seed. */
 static void see_answer(const stage *t, const void *message, double *view) {
-  double fits[2];
+  enum { INPUTS = 2 };
+  uint64_t rank[INPUTS];
   const uint64_t codes = faro_answer_codes(t->client);
   const uint64_t word = *(const uint64_t *)message;
-  const double *asked = t->inputs + 2 * t->pair * faro_answer_size(t->client);
   memset(view, 0, t->numbers * sizeof *view);
-  faro_answer_read(t->client, message, asked, 2, fits);
-  for (size_t i = 0; i < 2; i++) view[i] = view[2 + 2 * (word % codes) + i] = fits[i];
-  for (size_t i = 0; i < SEED_BITS; i++) view[2 + 2 * codes + i] = (double)(word / codes >> i & 1);
+  faro_answer_read(t->client, message, t->inputs + INPUTS * t->pair * faro_answer_size(t->client), INPUTS,
+                   rank);
+  for (size_t i = 0; i < INPUTS; i++) {
+    *view++ = rank[i] == 0;
+    *view++ = rank[i] < faro_answer_truths(t->client);
+  }
+  for (size_t i = 0; i < INPUTS; i++)
+    view[INPUTS * (word % codes) + i] = rank[i] < faro_answer_truths(t->client);
+  view += INPUTS * t->codes;
+  for (size_t i = 0; i < SEED_BITS; i++) *view++ = (double)(word / codes >> i & 1);
 }
 
 static double *see(const stage *t, const void *message, double *view) {
@@ -369,14 +377,17 @@ static faro_status prepare_inputs(stage *t, faro_error *error) {
     const double y = faro_attack_input(t->contribution, i, true, x);
     faro_answer_prepare(t->client, x, y, t->inputs + i * length);
   }
-  t->numbers = 2 + 2 * (size_t)faro_answer_codes(t->client) + SEED_BITS;
+  for (uint64_t visit = t->visits; visit-- > 0;) {
+    faro_release_wind(t->client, t->batch + visit);
+    if (faro_answer_codes(t->client) > t->codes) t->codes = faro_answer_codes(t->client);
+  }
+  t->numbers = 4 + 2 * (size_t)t->codes + SEED_BITS;
   return FARO_OK;
 }
 
 /* Responses of rewards alone have no messages. */
 static bool sees_sums(const stage *t) {
-  const bool answers = t->contribution->form == FARO_FORM_REWARDS && faro_release_noise(t->client).dependent;
-  return t->kind->trust == FARO_TRUST_JOINT || t->params.adaptive || answers;
+  return t->kind->trust == FARO_TRUST_JOINT || t->params.adaptive || faro_release_noise(t->client).answer > 0;
 }
 
 static faro_status make_room(stage *t, faro_error *error) {
