@@ -95,9 +95,14 @@ static double *see(const stage *t, const void *message, double *view) {
   return view + t->numbers;
 }
 
-/* Where only rewards are protected, a message hides least among those of opposite features. */
-static void begin(stage *t, const faro_sim_rng *sim, const double *x) {
+static void begin(stage *t, const faro_sim_rng *sim) {
   t->stream = *sim;
+  memset(t->others, 0, t->contribution->dimension * sizeof *t->others);
+}
+
+/* Where only rewards are protected, a user hides least among those of opposite features. Both
+ * inputs have the same ones. */
+static void oppose(stage *t, const double *x) {
   for (size_t i = 0; t->contribution->form == FARO_FORM_REWARDS && i < t->contribution->dimension; i++)
     t->others[i] = -x[i];
 }
@@ -107,12 +112,13 @@ static faro_status randomize(stage *t, bool victim, const double *x, double y, v
   return faro_release_randomize(t->client, victim ? x : t->others, victim ? y : t->others_y, message, error);
 }
 
-/* The victim's message, and one of another user, whose noise is independent. */
+/* The victim's message, and one of another user, whose noise is independent and whose data is the
+ * same in every run. */
 static faro_status see_messages(void *context, const double *x, double y, faro_sim_rng *sim, double *view,
                                 faro_error *error) {
   stage *t = context;
   faro_status status = FARO_OK;
-  begin(t, sim, x);
+  begin(t, sim);
   for (uint64_t visit = 0; visit < t->visits; visit++) {
     faro_release_wind(t->client, t->batch + visit);
     for (int user = 0; status == FARO_OK && user < (t->inputs ? 1 : 2); user++) {
@@ -158,7 +164,8 @@ static faro_status see_batches(void *context, const double *x, double y, faro_si
                                faro_error *error) {
   stage *t = context;
   faro_status status = FARO_OK;
-  begin(t, sim, x);
+  begin(t, sim);
+  oppose(t, x);
   for (uint64_t visit = 0; status == FARO_OK && visit < t->visits; visit++)
     status = see_batch(t, t->batch + visit, x, y, &view, error);
   return status;
@@ -198,7 +205,8 @@ static faro_status see_sums(void *context, const double *x, double y, faro_sim_r
   const size_t length = t->contribution->length;
   faro_statistics published = {0};
   faro_status status = FARO_OK;
-  begin(t, sim, x);
+  begin(t, sim);
+  oppose(t, x);
   faro_release_rewind(t->server, t->image);
   for (uint64_t batch = 0; status == FARO_OK && batch < t->releases; batch++) {
     const bool more = !faro_release_spent(t->server);
@@ -241,7 +249,8 @@ static faro_status see_reports(void *context, const double *x, double y, faro_si
   stage *t = context;
   uint64_t count[LEVELS_MAX] = {0};
   (void)error;
-  begin(t, sim, x);
+  begin(t, sim);
+  oppose(t, x);
   faro_release_rewind(t->server, t->image);
   for (uint64_t batch = 0; batch < t->releases; batch++) {
     absorb_batch(t, batch, x, y);
@@ -276,7 +285,8 @@ static faro_status see_shufflers(void *context, const double *x, double y, faro_
   uint64_t *total = message + t->bytes / sizeof *message;
   faro_status status = FARO_OK;
   memset(total, 0, t->bytes);
-  begin(t, sim, x);
+  begin(t, sim);
+  oppose(t, x);
   faro_release_rewind(t->server, t->image);
   for (uint64_t batch = 0; status == FARO_OK && batch < t->releases; batch++) {
     status = add_batch(t, batch, x, y, message, total, error);

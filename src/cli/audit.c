@@ -2,6 +2,7 @@
  *
  * An audit sees what it plays. So `all` plays every release in a battery of settings: what learners
  * do with it, and what a deployment runs. */
+#include <faro/message.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,13 +31,16 @@ typedef struct setting {
 static bool hides(const faro_release_kind *kind) {
   return kind->trust == FARO_TRUST_SHUFFLE || kind->trust == FARO_TRUST_CONCURRENT;
 }
+static bool mixes(const faro_release_kind *kind) {
+  return kind->trust == FARO_TRUST_SHUFFLE && !faro_release_kind_counts(kind);
+}
 static bool assigns(const faro_release_kind *kind) { return kind->assigns; }
 static bool adapts(const faro_release_kind *kind) { return kind->adapts; }
 static bool remembers(const faro_release_kind *kind) {
   return kind->trust == FARO_TRUST_JOINT || kind->trust == FARO_TRUST_CONCURRENT;
 }
 
-/* Small batches are cheap, and a third one in a growing schedule is the first of another size. A
+/* Small batches are cheap, but amplify nothing, and a third one in a growing schedule is the first of another size. A
  * coarse grid keeps the bits of a deployment few. */
 static const setting settings[] = {
     {"plain", .params = {.batch = 100}},
@@ -45,14 +49,15 @@ static const setting settings[] = {
     {"adaptive", .params = {.batch = 10, .horizon = 80, .adaptive = true}, .place = 15, .fits = adapts},
     {"returning", .params = {.batch = 5, .level = FARO_LEVEL_USER, .contributions = 3}},
     {"dishonest", .params = {.batch = 10, .honest = 0.5}, .fits = hides},
+    {"amplified", .params = {.batch = 2000, .horizon = 8000, .growth = 4, .honest = 0.25}, .fits = mixes},
     {"crowd", .params = {.batch = 5, .crowd = 50}, .fits = assigns},
     {"rewards", REWARDS, .params = {.batch = 10}},
     {"blocks", BLOCKS, .params = {.batch = 10}},
     {"logistic", LOGISTIC, .params = {.batch = 10}},
     {"numbers", NUMBERS, .params = {.batch = 10}},
     {"ball", BALL, .params = {.batch = 10}},
-    {"deployed", .params = {.batch = 10, .grid = 8}, .place = 15, .deployed = true},
-    {"campaign", .params = {.batch = 5, .horizon = 40, .growth = 2, .grid = 8}, .place = 12,
+    {"deployed", .params = {.batch = 10, .grid = 64}, .place = 15, .deployed = true},
+    {"campaign", .params = {.batch = 5, .horizon = 40, .growth = 2, .grid = 64}, .place = 12,
      .deployed = true},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -497,10 +502,11 @@ const cli_command cli_audit = {
         "message by itself, and whether the order of messages is uniform.\n"
         "\n"
         "Settings: plain; later, a victim in the middle; growing batches; adaptive ones; returning users;\n"
-        "dishonest users, half of them; a crowd; contributions of rewards alone, in blocks, logistic, of\n"
-        "numbers, of a ball; deployed, what clients and servers of a deployment run; campaign, the same\n"
-        "with growing batches. `faro audit all` plays every release in every setting that it allows, with\n"
-        "a quarter of the runs in each but the first. It takes about a minute and a half of one processor.\n",
+        "dishonest users, half of them; amplified, batches that are large enough for it; a crowd;\n"
+        "contributions of rewards alone, in blocks, logistic, of numbers, of a ball; deployed, what clients\n"
+        "and servers of a deployment run; campaign, the same with growing batches. `faro audit all` plays\n"
+        "every release in every setting that it allows, with a quarter of the runs in each but the first.\n"
+        "It takes about a minute and a quarter of one processor.\n",
     .help = "Exit status: 0 no proven claim is violated, 1 one is.\n"
             "\n"
             "examples:\n"

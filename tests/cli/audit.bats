@@ -81,7 +81,7 @@ teardown() { faro_teardown; }
   # the stated confidence is that of all audits together
   [ "$(jq '[.audits[] | 1 - .confidence] | add | . < 0.01000001 and . > 0.00999999' <<<"$output")" = true ]
   # every setting is played, with a quarter of the runs, and every release that hides anything in several
-  [ "$(jq -r '[.audits[].setting] | unique | length' <<<"$output")" -eq 14 ]
+  [ "$(jq -r '[.audits[].setting] | unique | length' <<<"$output")" -eq 15 ]
   [ "$(jq -r '[.audits[] | select(.setting == "later") | .trials] | unique | join(" ")' <<<"$output")" = 1000 ]
   [ "$(jq -r '[.audits | group_by(.release)[] | select(.[0].release != "none") | [.[].setting] | unique | length] | min >= 8' <<<"$output")" = true ]
   [ "$(jq -r '[.audits[] | select(.setting == "deployed") | .release] | length' <<<"$output")" -eq 12 ]
