@@ -40,8 +40,8 @@ static bool remembers(const faro_release_kind *kind) {
   return kind->trust == FARO_TRUST_JOINT || kind->trust == FARO_TRUST_CONCURRENT;
 }
 
-/* Small batches are cheap, but amplify nothing, and a third one in a growing schedule is the first of another size. A
- * coarse grid keeps the bits of a deployment few. */
+/* Small batches are cheap, but amplify nothing, and a third one in a growing schedule is the first
+ * of another size. A coarse grid keeps the bits of a deployment few. */
 static const setting settings[] = {
     {"plain", .params = {.batch = 100}},
     {"later", .params = {.batch = 10, .horizon = 80}, .place = 35, .fits = remembers},

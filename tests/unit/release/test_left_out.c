@@ -1,7 +1,7 @@
-/* left out: clients add the noise of their own batch, and noise is never left out, not even once in a thousand draws, which changes neither a
- * variance nor an epsilon that an audit could measure. Every release publishes the same users' sums
- * many times, in a simulation and as it is deployed, and no number may come out more often than its
- * noise allows.
+/* left out: clients add the noise of their own batch, and noise is never left out, not even once in
+ * a thousand draws, which changes neither a variance nor an epsilon that an audit could measure.
+ * Every release publishes the same users' sums many times, in a simulation and as it is deployed,
+ * and no number may come out more often than its noise allows.
  *
  * False alarms: continuous noise practically never repeats a number. Noise in whole numbers has a
  * standard deviation of more than 10^4 steps here, so that the likeliest of them is expected less
