@@ -43,9 +43,12 @@ typedef struct faro_audit_plan {
   void *context;
   /* For faro_audit_release only. */
   uint64_t visits; /* how often the victim comes; 0: as often as the claim allows */
-  /* joint and concurrent only: how many users come before the victim's first visit; each further
-   * visit is a batch later */
+  /* How many users come before the victim's first visit; each further visit is a batch later. */
   uint64_t place;
+  size_t jobs; /* threads, at most 256; 0: 1. The result is the same for any number */
+  /* Plays what a deployment runs, in whole numbers: clients and a server, or one process that plays
+   * all parties where a release allows nothing else. For releases that can be deployed. */
+  bool deployed;
 } faro_audit_plan;
 
 typedef struct faro_audit_result {
@@ -78,13 +81,15 @@ FARO_API faro_status faro_audit(const faro_audit_mechanism *mechanism, const far
  *   order     shuffled messages: they are not passed on in a uniform order; the bound is another
  *             part's
  * A claim that is not proven is compared with its epsilon and delta alone. The victim
- * brings the same data on each visit, to the first batches in turn, and at most once to each. The
- * view depends on the trust model:
- *   local, none  the victim's messages;
+ * brings the same data on each visit, to one batch after another. Where only rewards are protected,
+ * the two inputs differ in nothing else. The view depends on the trust model:
+ *   local, none  the victim's messages, each with that of another user of the same batch;
  *   shuffle      the shuffled batches that the victim is in (the others have other users);
  *   concurrent   for every shuffler, the reports with the victim in them, and one on either side;
  *   joint        the published sums, after every release up to the 16th, then after powers of two
- *                and the last. Every release covers the first batch. */
+ *                and the last. Every release covers the first batch.
+ * Where the size of batches adapts, the published sums are seen, and so they are for responses of
+ * rewards alone, which have no messages. */
 FARO_API faro_status faro_audit_release(const faro_release_kind *kind, const faro_contribution *contribution,
                                         const faro_release_params *params, const faro_audit_plan *plan,
                                         faro_audit_result *result, faro_error *error) FARO_WARN_UNUSED;

@@ -8,16 +8,21 @@
 #include "audit/curve.h"
 
 /* The inputs that attacks try, two for each pair of neighbours. */
-enum { FARO_ATTACK_INPUTS = 12 };
+enum { FARO_ATTACK_INPUTS = 18, FARO_ATTACK_JOBS_MAX = 256 };
 
-/* Writes the features of input `index` and returns its reward. */
-double faro_attack_input(const faro_contribution *c, size_t index, double *x);
+/* Writes the features of input `index` and returns its reward. Where only rewards are protected,
+ * both inputs of a pair have the same features; if `users`, they may be any two users. */
+double faro_attack_input(const faro_contribution *c, size_t index, bool users, double *x);
 
 /* What is attacked: a curve, and the parameter that is promised on it; NaN if nothing is. */
 typedef struct faro_target {
   faro_curve curve;
   double claimed;
-  bool sums; /* views move with the contribution: the pair that moves it most should be the best */
+  bool sums;  /* views move with the contribution: the pair that moves it most should be the best */
+  bool users; /* the promise is about any two users, not only about neighbours */
+  /* Optional: tells a mechanism's context which pair is played from now on, the inputs 2 pair and
+   * 2 pair + 1. */
+  void (*tell)(void *context, size_t pair);
 } faro_target;
 
 typedef struct faro_finding {
@@ -28,9 +33,11 @@ typedef struct faro_finding {
   uint64_t runs;
 } faro_finding;
 
-/* Only trials, confidence and seed of the plan are read. */
-faro_status faro_attack_run(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
-                            const faro_audit_plan *plan, const faro_target *target, faro_finding *outcome,
+/* One mechanism for each of `jobs` threads, which differ in their contexts alone. The result does
+ * not depend on how many there are. Only trials, confidence and seed of the plan are read. */
+faro_status faro_attack_run(const faro_audit_mechanism *mechanism, size_t jobs,
+                            const faro_contribution *contribution, const faro_audit_plan *plan,
+                            const faro_target *target, faro_finding *outcome,
                             faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -12,6 +12,8 @@
 #include "audit/attack.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,17 +25,23 @@
  * greatest at c = cos = -1/2. x x' - v v' is diagonal, so that no entry stands for two, if the
  * bisector is at 45 degrees. `outside` sends the same pair beyond the bounds: clipping must bring
  * it back. `far outside` has its second input near zero, with an enormous reward of the wrong sign:
- * it moves all entries at once, where each is still cut by itself. */
+ * it moves all entries at once, where each is still cut by itself. `just outside` is for a clip
+ * that begins too late, `across` has products of the two features with opposite signs, and `not a
+ * number` must count as the lowest reward. */
 typedef struct pair {
   const char *name;
   double degrees[2]; /* directions of x in the plane of the first two features */
   double stretch[2]; /* norm of x, in units of the bound */
   bool all;          /* along all features alike, or against them */
   bool low;          /* the second reward is the lowest, not the highest */
+  bool nothing;      /* the second reward is no number */
   double beyond[2];  /* how far rewards are outside their interval, in units of its width */
 } pair;
 
 static const pair pairs[] = {
+    {.name = "not a number", .degrees = {0, 0}, .stretch = {1, 1}, .nothing = true},
+    {.name = "across", .degrees = {45, -45}, .stretch = {1, 1}},
+    {.name = "just outside the bounds", .degrees = {-15, 105}, .stretch = {1.2, 1.2}, .beyond = {0.2, 0.2}},
     {.name = "opposite", .degrees = {0, 180}, .stretch = {1, 1}},
     {.name = "orthogonal", .degrees = {0, 90}, .stretch = {1, 1}, .low = true},
     {.name = "120 degrees", .degrees = {-15, 105}, .stretch = {1, 1}},
@@ -45,8 +53,9 @@ static const pair pairs[] = {
      .all = true,
      .low = true,
      .beyond = {1, 1000}}};
-/* The last two are for releases only: whole vectors, and entries that are cut. */
-enum { PAIRS = sizeof pairs / sizeof *pairs, ALWAYS = PAIRS - 2 };
+/* The first, and the last two, are for releases only: what is no number, whole vectors, and entries
+ * that are cut. */
+enum { PAIRS = sizeof pairs / sizeof *pairs, FROM = 1, TO = PAIRS - 2 };
 _Static_assert(2 * PAIRS == FARO_ATTACK_INPUTS, "two inputs a pair");
 
 /* A test that says "positive" if the score is above the threshold (or if it is not). */
@@ -58,17 +67,19 @@ typedef struct test {
 } test;
 
 typedef struct attack {
-  const faro_audit_mechanism *mechanism;
+  const faro_audit_mechanism *mechanism; /* one for each job */
+  size_t jobs;
   const faro_contribution *contribution;
   const faro_audit_plan *plan;
   faro_curve curve;
   double claimed;
-  bool sums;
+  bool sums, users;
+  void (*tell)(void *context, size_t pair);
   faro_arena arena;
   faro_discriminant discriminant;
   uint64_t runs;
-  double *x, *view;
-  double *z[2];              /* contributions of a pair */
+  double *x[FARO_ATTACK_JOBS_MAX], *view[FARO_ATTACK_JOBS_MAX]; /* by job */
+  double *z[2];                                                 /* contributions of a pair */
   double *scores[2][SCORES]; /* scores in the runs that choose the test, by input */
   double *pooled;
 } attack;
@@ -86,39 +97,106 @@ static faro_status check_plan(const faro_audit_mechanism *m, const faro_audit_pl
 }
 
 /* In one dimension, directions other than 0 and 180 degrees are projected on the axis. */
-double faro_attack_input(const faro_contribution *c, size_t index, double *x) {
+double faro_attack_input(const faro_contribution *c, size_t index, bool users, double *x) {
   const pair *p = &pairs[index / 2];
   const size_t input = index % 2;
-  const double angle = p->degrees[input] * acos(-1) / 180;
-  const double norm = p->stretch[input] * c->norm;
+  const bool rewards = c->form == FARO_FORM_REWARDS && !users;
+  const double angle = p->degrees[rewards ? 0 : input] * acos(-1) / 180;
+  const double norm = p->stretch[rewards ? 0 : input] * c->norm;
   memset(x, 0, c->dimension * sizeof *x);
   x[0] = norm * cos(angle);
   if (c->dimension > 1) x[1] = norm * sin(angle);
   for (size_t i = 0; p->all && i < c->dimension; i++) x[i] = norm * cos(angle) / sqrt((double)c->dimension);
   const bool top = fabs(c->high) >= fabs(c->low); /* the end that moves x y most */
-  const bool up = top != (input == 1 && p->low);
+  const bool up = top != (input == 1 && (p->low || rewards));
   const double beyond = p->beyond[input] * (c->high - c->low);
+  if (p->nothing && input == 1) return NAN;
   return up ? c->high + beyond : c->low - beyond;
 }
 
 static size_t batches_of(const faro_audit_mechanism *m) { return m->batches > 0 ? m->batches : 1; }
 static size_t view_length(const faro_audit_mechanism *m) { return batches_of(m) * m->messages * m->width; }
 
+/* Runs that threads share, in slices. Which runs a slice has does not depend on the threads. */
+typedef struct batch {
+  attack *a;
+  const pair *pair;
+  uint64_t first; /* number of the first run */
+  size_t runs;
+  void (*take)(struct batch *b, size_t slice, size_t run, const double *view); /* input: run % 2 */
+  const struct test *tests;                                                    /* evaluate only */
+  uint64_t hits[FARO_SLICES][2][2];                                            /* by test, by input */
+  atomic_size_t slice, job;                                                    /* the next ones */
+  atomic_ullong untold; /* runs that the plan's progress was not told of */
+  pthread_mutex_t lock; /* guards what follows */
+  faro_status status;
+  faro_error *error;
+} batch;
+
 /* One run, on a stream that no other run uses. */
-static faro_status play(attack *a, const pair *p, int input, faro_error *error) {
-  enum { TOLD_EVERY = 64 };
+static faro_status play(const batch *b, size_t job, size_t run, faro_error *error) {
+  const attack *a = b->a;
+  const size_t input = run % 2;
   faro_sim_rng sim;
-  if (a->plan->progress && a->runs % TOLD_EVERY == TOLD_EVERY - 1)
-    a->plan->progress(a->plan->context, TOLD_EVERY);
-  faro_sim_open(&sim, a->plan->seed, a->runs++, FARO_ROLE_USER);
-  const double y = faro_attack_input(a->contribution, 2 * (size_t)(p - pairs) + (size_t)input, a->x);
-  const faro_audit_mechanism *m = a->mechanism;
-  const faro_status status = m->run(m->context, a->x, y, &sim, a->view, error);
+  faro_sim_open(&sim, a->plan->seed, b->first + run, FARO_ROLE_USER);
+  const double y =
+      faro_attack_input(a->contribution, 2 * (size_t)(b->pair - pairs) + input, a->users, a->x[job]);
+  const faro_audit_mechanism *m = &a->mechanism[job];
+  const faro_status status = m->run(m->context, a->x[job], y, &sim, a->view[job], error);
   if (status != FARO_OK) return status;
   for (size_t i = 0; i < view_length(m); i++)
-    if (!isfinite(a->view[i]))
+    if (!isfinite(a->view[job][i]))
       return faro_fail(error, FARO_INVALID, "the mechanism's view has a number that is not finite");
   return FARO_OK;
+}
+
+static void fail(batch *b, faro_status status, const faro_error *error) {
+  pthread_mutex_lock(&b->lock);
+  if (b->status == FARO_OK) *b->error = *error;
+  if (b->status == FARO_OK) b->status = status;
+  pthread_mutex_unlock(&b->lock);
+}
+
+static void play_slice(batch *b, size_t job, size_t slice) {
+  enum { TOLD_EVERY = 64 };
+  const faro_audit_plan *plan = b->a->plan;
+  const size_t end = (slice + 1) * b->runs / FARO_SLICES;
+  for (size_t run = slice * b->runs / FARO_SLICES; run < end; run++) {
+    faro_error error = {0};
+    const faro_status status = play(b, job, run, &error);
+    if (status != FARO_OK) {
+      fail(b, status, &error);
+      return;
+    }
+    b->take(b, slice, run, b->a->view[job]);
+    const uint64_t untold = plan->progress ? atomic_fetch_add(&b->untold, 1) + 1 : 0;
+    if (job == 0 && untold >= TOLD_EVERY) plan->progress(plan->context, atomic_exchange(&b->untold, 0));
+  }
+}
+
+static void *work(void *context) {
+  batch *b = context;
+  const size_t job = atomic_fetch_add(&b->job, 1);
+  for (size_t slice; (slice = atomic_fetch_add(&b->slice, 1)) < FARO_SLICES;) play_slice(b, job, slice);
+  return NULL;
+}
+
+/* The caller's thread is job 0, and the only one that reports. */
+static faro_status play_all(batch *b, faro_error *error) {
+  pthread_t thread[FARO_ATTACK_JOBS_MAX];
+  faro_error ignored;
+  size_t started = 0;
+  b->first = b->a->runs;
+  b->error = error ? error : &ignored;
+  b->a->runs += b->runs;
+  pthread_mutex_init(&b->lock, NULL);
+  atomic_store(&b->job, 1);
+  while (started + 1 < b->a->jobs && pthread_create(&thread[started], NULL, work, b) == 0) started++;
+  for (size_t slice; (slice = atomic_fetch_add(&b->slice, 1)) < FARO_SLICES;) play_slice(b, 0, slice);
+  for (size_t i = 0; i < started; i++) pthread_join(thread[i], NULL);
+  pthread_mutex_destroy(&b->lock);
+  if (b->a->plan->progress) b->a->plan->progress(b->a->plan->context, atomic_exchange(&b->untold, 0));
+  return b->status;
 }
 
 static int by_value(const void *left, const void *right) {
@@ -181,26 +259,35 @@ static void choose_threshold(attack *a, size_t score, size_t n, test best[static
   try_threshold(a, score, n, (a->pooled[n - 1] + a->pooled[n]) / 2, best);
 }
 
+static void learn(batch *b, size_t slice, size_t run, const double *view) {
+  faro_discriminant_see(&b->a->discriminant, slice, (int)(run % 2), view);
+}
+
+static void keep_scores(batch *b, size_t slice, size_t run, const double *view) {
+  double score[SCORES];
+  (void)slice;
+  faro_discriminant_score(&b->a->discriminant, view, score);
+  for (size_t k = 0; k < faro_discriminant_scores(&b->a->discriminant); k++)
+    b->a->scores[run % 2][k][run / 2] = score[k];
+}
+
 /* Spends 4 n runs on a pair: n on each input to train, n on each to choose. */
 static faro_status explore(attack *a, const pair *p, size_t n, test best[static 2], faro_error *error) {
-  const size_t scores = faro_discriminant_scores(&a->discriminant);
+  batch training = {.a = a, .pair = p, .runs = 2 * n, .take = learn, .first = a->runs};
+  batch choice = {.a = a, .pair = p, .runs = 2 * n, .take = keep_scores};
   best[0].value = best[1].value = -INFINITY;
-  faro_discriminant_forget(&a->discriminant);
-  for (size_t i = 0; i < 2 * n; i++) {
-    const faro_status status = play(a, p, (int)(i % 2), error);
-    if (status != FARO_OK) return status;
-    faro_discriminant_see(&a->discriminant, (int)(i % 2), a->view);
-  }
+  for (size_t job = 0; a->tell && job < a->jobs; job++)
+    a->tell(a->mechanism[job].context, (size_t)(p - pairs));
+  faro_status status = play(&training, 0, 0, error);
+  if (status != FARO_OK) return status;
+  faro_discriminant_forget(&a->discriminant, a->view[0]);
+  status = play_all(&training, error);
+  if (status != FARO_OK) return status;
   faro_discriminant_learn(&a->discriminant);
-  for (size_t i = 0; i < 2 * n; i++) {
-    const faro_status status = play(a, p, (int)(i % 2), error);
-    if (status != FARO_OK) return status;
-    double score[SCORES];
-    faro_discriminant_score(&a->discriminant, a->view, score);
-    for (size_t k = 0; k < scores; k++) a->scores[i % 2][k][i / 2] = score[k];
-  }
-  for (size_t k = 0; k < scores; k++) choose_threshold(a, k, n, best);
-  return FARO_OK;
+  status = play_all(&choice, error);
+  for (size_t k = 0; status == FARO_OK && k < faro_discriminant_scores(&a->discriminant); k++)
+    choose_threshold(a, k, n, best);
+  return status;
 }
 
 /* Two tests, two bounds each. */
@@ -213,20 +300,26 @@ static double bound(const attack *a, const uint64_t hits[static 2], int positive
   return fmax(0, faro_curve_least(a->curve, low, high));
 }
 
+static void count_hits(batch *b, size_t slice, size_t run, const double *view) {
+  double score[SCORES] = {0};
+  faro_discriminant_score(&b->a->discriminant, view, score);
+  for (int t = 0; t < 2; t++) {
+    const test *one = &b->tests[t];
+    if (isfinite(one->value) && (score[one->score] > one->threshold) == one->above)
+      b->hits[slice][t][run % 2]++;
+  }
+}
+
 /* Spends all remaining runs on the tests. */
 static faro_status evaluate(attack *a, const pair *p, const test tests[static 2], faro_finding *outcome,
                             faro_error *error) {
   const uint64_t n = (a->plan->trials - a->runs) / 2;
+  batch b = {.a = a, .pair = p, .runs = 2 * n, .take = count_hits, .tests = tests};
   uint64_t hits[2][2] = {{0}}; /* by test, by input */
-  for (uint64_t i = 0; i < 2 * n; i++) {
-    const faro_status status = play(a, p, (int)(i % 2), error);
-    if (status != FARO_OK) return status;
-    double score[SCORES] = {0};
-    faro_discriminant_score(&a->discriminant, a->view, score);
-    for (int t = 0; t < 2; t++)
-      if (isfinite(tests[t].value) && (score[tests[t].score] > tests[t].threshold) == tests[t].above)
-        hits[t][i % 2]++;
-  }
+  const faro_status status = play_all(&b, error);
+  if (status != FARO_OK) return status;
+  for (size_t i = 0; i < (size_t)4 * FARO_SLICES; i++)
+    hits[i / 2 % 2][i % 2] += b.hits[i / 4][i / 2 % 2][i % 2];
   outcome->least = -1;
   for (int t = 0; t < 2; t++) {
     const double least = bound(a, hits[t], t, n);
@@ -243,12 +336,15 @@ static faro_status evaluate(attack *a, const pair *p, const test tests[static 2]
 static faro_status make_room(attack *a, faro_error *error) {
   const faro_audit_mechanism *m = a->mechanism;
   const size_t most = (size_t)(a->plan->trials / 16);
-  a->x = faro_arena_alloc(&a->arena, a->contribution->dimension, sizeof *a->x, error);
-  a->view = faro_arena_alloc(&a->arena, view_length(m), sizeof *a->view, error);
+  for (size_t job = 0; job < a->jobs; job++) {
+    a->x[job] = faro_arena_alloc(&a->arena, a->contribution->dimension, sizeof **a->x, error);
+    a->view[job] = faro_arena_alloc(&a->arena, view_length(m), sizeof **a->view, error);
+    if (!a->x[job] || !a->view[job]) return FARO_MEMORY;
+  }
   a->pooled = faro_arena_alloc(&a->arena, 2 * most, sizeof *a->pooled, error);
   for (int i = 0; i < 2; i++)
     a->z[i] = faro_arena_alloc(&a->arena, a->contribution->length, sizeof **a->z, error);
-  if (!a->x || !a->view || !a->pooled || !a->z[0] || !a->z[1]) return FARO_MEMORY;
+  if (!a->pooled || !a->z[0] || !a->z[1]) return FARO_MEMORY;
   const faro_status status =
       faro_discriminant_open(&a->discriminant, batches_of(m), m->messages, m->width, &a->arena, error);
   if (status != FARO_OK) return status;
@@ -260,14 +356,16 @@ static faro_status make_room(attack *a, faro_error *error) {
   return FARO_OK;
 }
 
-static size_t pairs_of(const attack *a) { return a->sums ? PAIRS : ALWAYS; }
+/* Which pairs are tried. */
+static size_t first_pair(const attack *a) { return a->sums ? 0 : FROM; }
+static size_t last_pair(const attack *a) { return a->sums ? PAIRS : TO; }
 
 /* How far the pair moves a clipped contribution, squared. */
 static double distance(attack *a, size_t index) {
   double square = 0;
   for (size_t input = 0; input < 2; input++) {
-    const double y = faro_attack_input(a->contribution, 2 * index + input, a->x);
-    faro_contribution_make(a->contribution, a->x, y, a->z[input]);
+    const double y = faro_attack_input(a->contribution, 2 * index + input, a->users, a->x[0]);
+    faro_contribution_make(a->contribution, a->x[0], y, a->z[input]);
   }
   for (size_t i = 0; i < a->contribution->length; i++) square += pow(a->z[0][i] - a->z[1][i], 2);
   return square;
@@ -286,12 +384,12 @@ static size_t expected_pair(attack *a) {
   return best;
 }
 
-/* The best pair in n runs. If one should be best, another must be clearly better: by two standard
+/* The best pair in n runs. If one should be best, another must be clearly better: by three standard
  * deviations, which are about 1.8 / sqrt(n) for the parameters of all curves. */
 static size_t choose_pair(attack *a, const double value[static PAIRS], size_t n) {
-  size_t best = a->sums ? expected_pair(a) : 0;
-  double least = value[best] + (a->sums ? 2 * 1.8 / sqrt((double)n) : 0);
-  for (size_t i = 0; i < pairs_of(a); i++) {
+  size_t best = a->sums ? expected_pair(a) : FROM;
+  double least = value[best] + (a->sums ? 3 * 1.8 / sqrt((double)n) : 0);
+  for (size_t i = first_pair(a); i < last_pair(a); i++) {
     if (!(value[i] > least)) continue;
     least = value[i];
     best = i;
@@ -302,9 +400,9 @@ static size_t choose_pair(attack *a, const double value[static PAIRS], size_t n)
 static faro_status run_attack(attack *a, faro_finding *outcome, faro_error *error) {
   const size_t quarter = (size_t)(a->plan->trials / 4);
   test tests[2] = {{0}};
-  const size_t n = quarter / pairs_of(a) / 4;
+  const size_t n = quarter / (last_pair(a) - first_pair(a)) / 4;
   double value[PAIRS];
-  for (size_t i = 0; i < pairs_of(a); i++) {
+  for (size_t i = first_pair(a); i < last_pair(a); i++) {
     const faro_status status = explore(a, &pairs[i], n, tests, error);
     if (status != FARO_OK) return status;
     value[i] = fmax(tests[0].value, tests[1].value);
@@ -315,15 +413,18 @@ static faro_status run_attack(attack *a, faro_finding *outcome, faro_error *erro
   return status == FARO_OK ? evaluate(a, winner, tests, outcome, error) : status;
 }
 
-faro_status faro_attack_run(const faro_audit_mechanism *mechanism, const faro_contribution *contribution,
-                            const faro_audit_plan *plan, const faro_target *target, faro_finding *outcome,
-                            faro_error *error) {
+faro_status faro_attack_run(const faro_audit_mechanism *mechanism, size_t jobs,
+                            const faro_contribution *contribution, const faro_audit_plan *plan,
+                            const faro_target *target, faro_finding *outcome, faro_error *error) {
   attack a = {.mechanism = mechanism,
+              .jobs = jobs,
               .contribution = contribution,
               .plan = plan,
               .curve = target->curve,
               .claimed = target->claimed,
-              .sums = target->sums};
+              .sums = target->sums,
+              .users = target->users,
+              .tell = target->tell};
   faro_finding made = {0};
   faro_status status = check_plan(mechanism, plan, error);
   if (status == FARO_OK) status = make_room(&a, error);
@@ -341,7 +442,7 @@ faro_status faro_audit(const faro_audit_mechanism *mechanism, const faro_contrib
   const faro_target claim = {.curve = {FARO_CURVE_POINT, isnan(plan->delta) ? 0 : plan->delta},
                              .claimed = plan->epsilon};
   faro_finding outcome;
-  const faro_status status = faro_attack_run(mechanism, contribution, plan, &claim, &outcome, error);
+  const faro_status status = faro_attack_run(mechanism, 1, contribution, plan, &claim, &outcome, error);
   if (status != FARO_OK) return status;
   *result = (faro_audit_result){.epsilon_lower = outcome.least,
                                 .power = outcome.power,

@@ -11,28 +11,24 @@ enum {
 
 static size_t square_length(const faro_discriminant *d) { return d->full ? faro_packed(d->width) : d->width; }
 
-static bool allocate(faro_discriminant *d, faro_arena *arena, faro_error *error) {
-  const struct {
-    double **where;
-    size_t length;
-  } need[] = {{&d->origin, d->width},
-              {&d->centre, d->width},
-              {&d->weight, d->width},
-              {&d->place_weight, d->width},
-              {&d->covariance, square_length(d)},
-              {&d->input[0].total, d->width},
-              {&d->input[1].total, d->width},
-              {&d->input[0].place, d->width},
-              {&d->input[1].place, d->width},
-              {&d->input[0].sample, d->width},
-              {&d->input[1].sample, d->width},
-              {&d->input[0].square, square_length(d)},
-              {&d->input[1].square, square_length(d)}};
-  for (size_t i = 0; i < sizeof need / sizeof *need; i++) {
-    *need[i].where = faro_arena_alloc(arena, need[i].length, sizeof(double), error);
-    if (!*need[i].where) return false;
-  }
-  return true;
+static bool allocate(double **where, size_t length, faro_arena *arena, faro_error *error) {
+  *where = faro_arena_alloc(arena, length, sizeof **where, error);
+  return *where != NULL;
+}
+
+static bool allocate_moments(const faro_discriminant *d, faro_moments *m, faro_arena *arena,
+                             faro_error *error) {
+  return allocate(&m->total, d->width, arena, error) && allocate(&m->place, d->width, arena, error) &&
+         allocate(&m->sample, d->width, arena, error) && allocate(&m->square, square_length(d), arena, error);
+}
+
+static bool allocate_all(faro_discriminant *d, faro_arena *arena, faro_error *error) {
+  double **const vector[] = {&d->origin, &d->centre, &d->weight, &d->place_weight};
+  for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
+    if (!allocate(vector[i], d->width, arena, error)) return false;
+  for (size_t i = 0; i < (size_t)2 * FARO_SLICES; i++)
+    if (!allocate_moments(d, &d->slice[i / 2][i % 2], arena, error)) return false;
+  return allocate(&d->covariance, square_length(d), arena, error);
 }
 
 faro_status faro_discriminant_open(faro_discriminant *d, size_t batches, size_t messages, size_t width,
@@ -42,16 +38,16 @@ faro_status faro_discriminant_open(faro_discriminant *d, size_t batches, size_t 
                            .width = width,
                            .sampled = messages < SAMPLED ? messages : SAMPLED,
                            .full = width <= FULL_MAX};
-  if (!allocate(d, arena, error)) return FARO_MEMORY;
+  if (!allocate_all(d, arena, error)) return FARO_MEMORY;
   return d->full ? faro_spd_create(&d->spd, width, error) : FARO_OK;
 }
 
 void faro_discriminant_close(faro_discriminant *d) { faro_spd_destroy(d->spd); }
 
-void faro_discriminant_forget(faro_discriminant *d) {
-  d->begun = false;
-  for (int input = 0; input < 2; input++) {
-    faro_moments *m = &d->input[input];
+void faro_discriminant_forget(faro_discriminant *d, const double *example) {
+  memcpy(d->origin, example, d->width * sizeof *example);
+  for (size_t i = 0; i < (size_t)2 * FARO_SLICES; i++) {
+    faro_moments *m = &d->slice[i / 2][i % 2];
     m->runs = 0;
     memset(m->total, 0, d->width * sizeof *m->total);
     memset(m->place, 0, d->width * sizeof *m->place);
@@ -69,10 +65,7 @@ static void add_square(const faro_discriminant *d, const double *message, double
   }
 }
 
-static void see_batch(faro_discriminant *d, int input, const double *view) {
-  if (!d->begun) memcpy(d->origin, view, d->width * sizeof *view);
-  d->begun = true;
-  faro_moments *m = &d->input[input];
+static void see_batch(const faro_discriminant *d, faro_moments *m, const double *view) {
   m->runs++;
   for (size_t i = 0; i < d->width; i++) m->place[i] += view[i] - d->origin[i];
   for (size_t k = 0; k < d->messages; k++) {
@@ -84,15 +77,33 @@ static void see_batch(faro_discriminant *d, int input, const double *view) {
   }
 }
 
-void faro_discriminant_see(faro_discriminant *d, int input, const double *view) {
-  for (size_t b = 0; b < d->batches; b++) see_batch(d, input, view + b * d->messages * d->width);
+void faro_discriminant_see(faro_discriminant *d, size_t slice, int input, const double *view) {
+  for (size_t b = 0; b < d->batches; b++)
+    see_batch(d, &d->slice[slice][input], view + b * d->messages * d->width);
+}
+
+static void add(size_t length, const double *from, double *to) {
+  for (size_t i = 0; i < length; i++) to[i] += from[i];
+}
+
+/* Adds the other slices to the first, in their order. */
+static void merge(faro_discriminant *d) {
+  for (size_t i = 2; i < (size_t)2 * FARO_SLICES; i++) {
+    faro_moments *all = &d->slice[0][i % 2];
+    const faro_moments *m = &d->slice[i / 2][i % 2];
+    all->runs += m->runs;
+    add(d->width, m->total, all->total);
+    add(d->width, m->place, all->place);
+    add(d->width, m->sample, all->sample);
+    add(square_length(d), m->square, all->square);
+  }
 }
 
 /* The covariance within each input, averaged over both. */
 static void average_covariance(faro_discriminant *d) {
   memset(d->covariance, 0, square_length(d) * sizeof *d->covariance);
   for (int input = 0; input < 2; input++) {
-    const faro_moments *m = &d->input[input];
+    const faro_moments *m = &d->slice[0][input];
     const double n = (double)m->runs * (double)d->sampled;
     double *out = d->covariance;
     const double *square = m->square;
@@ -117,8 +128,9 @@ static void keep_diagonal(const faro_discriminant *d, const double *difference, 
 }
 
 void faro_discriminant_learn(faro_discriminant *d) {
-  const faro_moments *first = &d->input[0];
-  const faro_moments *second = &d->input[1];
+  const faro_moments *first = &d->slice[0][0];
+  const faro_moments *second = &d->slice[0][1];
+  merge(d);
   const double n0 = (double)first->runs;
   const double n1 = (double)second->runs;
   for (size_t i = 0; i < d->width; i++) {

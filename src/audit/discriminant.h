@@ -29,6 +29,7 @@
 
 #include "base/arena.h"
 
+enum { FARO_SLICES = 16 }; /* parts of the runs, each learned from by one thread */
 enum { SCORE_SUM, SCORE_LARGEST, SCORE_MIXTURE, SCORE_CONTRAST, SCORE_PLACE, SCORES };
 
 typedef struct faro_moments {
@@ -43,9 +44,8 @@ typedef struct faro_discriminant {
   size_t batches, messages, width;
   size_t sampled; /* messages of a batch that the covariance is taken from */
   bool full;      /* whole covariance; else only its diagonal */
-  bool begun;
-  double *origin; /* moments are taken about the first message seen, to keep precision */
-  faro_moments input[2];
+  double *origin; /* moments are taken about one message of the example, to keep precision */
+  faro_moments slice[FARO_SLICES][2]; /* by input */
   faro_spd *spd;
   double *covariance, *centre, *weight, *place_weight; /* learned */
 } faro_discriminant;
@@ -55,8 +55,11 @@ faro_status faro_discriminant_open(faro_discriminant *d, size_t batches, size_t 
                                    faro_arena *arena, faro_error *error) FARO_WARN_UNUSED;
 void faro_discriminant_close(faro_discriminant *d);
 
-void faro_discriminant_forget(faro_discriminant *d);
-void faro_discriminant_see(faro_discriminant *d, int input, const double *view);
+/* Forgets what was seen. Any view serves as the example. */
+void faro_discriminant_forget(faro_discriminant *d, const double *example);
+/* One thread per slice at a time. What is learned depends on which runs are in which slice, and not
+ * on the threads. */
+void faro_discriminant_see(faro_discriminant *d, size_t slice, int input, const double *view);
 void faro_discriminant_learn(faro_discriminant *d);
 
 /* How many scores are meaningful: a view of one message has only SCORE_SUM. */

@@ -44,9 +44,9 @@ static void number_messages(const watch *w) {
   }
 }
 
-/* By the release if the batch is its own, else by its shuffler alone. */
+/* By the release if the batch is the open one, else by its shuffler alone. */
 static void shuffle(const watch *w, const faro_release *release, faro_sim_rng *stream) {
-  if (w->users == faro_release_batch(release)) (void)faro_release_mix(release, w->messages);
+  if (w->users == faro_release_missing(release)) (void)faro_release_mix(release, w->messages);
   else faro_shuffler_permute(&stream->rng, w->messages, w->users, w->size);
 }
 

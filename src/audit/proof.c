@@ -128,8 +128,13 @@ bool faro_proof_message(const faro_release *release, const faro_contribution *co
   const faro_claim *c = faro_release_claim(release);
   if (!is_mixed(release) || !is_tight(release) || !c->proven) return false;
   const faro_noise noise = faro_release_noise(release);
-  *proof = (faro_proof){
-      .name = "message", .claim = c, .message = true, .users = users, .rounds = rounds, .target.sums = true};
+  *proof = (faro_proof){.name = "message",
+                        .claim = c,
+                        .message = true,
+                        .users = users,
+                        .rounds = rounds,
+                        .target.sums = true,
+                        .target.users = true};
   if (noise.dependent) proof->share = faro_answer_share(release);
   if (noise.gaussian) proof->target.curve.form = FARO_CURVE_GAUSSIAN;
   else if (noise.laplace > 0 && contribution->length == 1) proof->target.curve.form = FARO_CURVE_LAPLACE;

@@ -1,4 +1,8 @@
-/* audit: faro audit RELEASE */
+/* audit: faro audit RELEASE
+ *
+ * An audit sees what it plays. So `all` plays every release in a battery of settings: what learners
+ * do with it, and what a deployment runs. */
+#include <faro/message.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,10 +13,63 @@
 #include "cli/cli.h"
 #include "report/claim.h"
 #include "report/json.h"
+#include "sim/machine.h"
+
+/* What users contribute. */
+typedef enum data { MOMENTS, REWARDS, BLOCKS, LOGISTIC, NUMBERS, BALL } data;
+
+/* What is played, where the command says nothing else. */
+typedef struct setting {
+  const char *name;
+  data data;
+  faro_release_params params; /* horizon 0: four batches, or as many as the victim's visits */
+  uint64_t place;
+  bool deployed;
+  bool (*fits)(const faro_release_kind *kind); /* NULL: all */
+} setting;
+
+static bool hides(const faro_release_kind *kind) {
+  return kind->trust == FARO_TRUST_SHUFFLE || kind->trust == FARO_TRUST_CONCURRENT;
+}
+static bool mixes(const faro_release_kind *kind) {
+  return kind->trust == FARO_TRUST_SHUFFLE && !faro_release_kind_counts(kind);
+}
+static bool assigns(const faro_release_kind *kind) { return kind->assigns; }
+static bool adapts(const faro_release_kind *kind) { return kind->adapts; }
+static bool remembers(const faro_release_kind *kind) {
+  return kind->trust == FARO_TRUST_JOINT || kind->trust == FARO_TRUST_CONCURRENT;
+}
+
+/* Small batches are cheap, but amplify nothing, and a third one in a growing schedule is the first
+ * of another size. A coarse grid keeps the bits of a deployment few. */
+static const setting settings[] = {
+    {"plain", .params = {.batch = 100}},
+    {"later", .params = {.batch = 10, .horizon = 80}, .place = 35, .fits = remembers},
+    {"growing", .params = {.batch = 10, .horizon = 80, .growth = 2}, .place = 25},
+    {"adaptive", .params = {.batch = 10, .horizon = 80, .adaptive = true}, .place = 15, .fits = adapts},
+    {"returning", .params = {.batch = 5, .level = FARO_LEVEL_USER, .contributions = 3}},
+    {"dishonest", .params = {.batch = 10, .honest = 0.5}, .fits = hides},
+    {"amplified", .params = {.batch = 2000, .horizon = 8000, .growth = 4, .honest = 0.25}, .fits = mixes},
+    {"crowd", .params = {.batch = 5, .crowd = 50}, .fits = assigns},
+    {"rewards", REWARDS, .params = {.batch = 10}},
+    {"blocks", BLOCKS, .params = {.batch = 10}},
+    {"logistic", LOGISTIC, .params = {.batch = 10}},
+    {"numbers", NUMBERS, .params = {.batch = 10}},
+    {"ball", BALL, .params = {.batch = 10}},
+    {"deployed", .params = {.batch = 10, .grid = 64}, .place = 15, .deployed = true},
+    {"campaign", .params = {.batch = 5, .horizon = 40, .growth = 2, .grid = 64}, .place = 12,
+     .deployed = true},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static const char *setting_word(size_t index) {
+  return index < SETTINGS ? settings[index].name : index == SETTINGS ? "all" : NULL;
+}
 
 typedef struct request {
   const char *release;
-  faro_release_params params; /* horizon 0: four batches, or as many as the victim's visits */
+  size_t setting;             /* SETTINGS: all */
+  faro_release_params params; /* zeros: as the setting says */
   bool every_calibration;
   uint64_t dimension;
   faro_audit_plan plan;
@@ -48,7 +105,7 @@ static const faro_field options[] = {
     {"visits", FARO_FIELD_COUNT, FARO_AT(request, plan.visits), .least = 1, .most = 1000000, .value = "M",
      .help = "number of rounds of the victim; by default as many as the claim allows"},
     {"place", FARO_FIELD_COUNT, FARO_AT(request, plan.place), .most = 0x1p40, .value = "N",
-     .help = "number of users before the victim, if releases share users; 0 by default"},
+     .help = "number of users before the victim; by default as the setting says"},
     {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, params.shufflers), .least = 1, .most = 50, .zero = "log",
      .value = "K", .help = "concurrent-bits only: number of shufflers, or log (the default): a binary tree"},
     {"crowd", FARO_FIELD_COUNT, FARO_AT(request, params.crowd), .least = 1, .most = 1000000, .value = "N",
@@ -60,7 +117,9 @@ static const faro_field options[] = {
     {"one-run", FARO_FIELD_FLAG, FARO_AT(request, one_run),
      .help = "guess the signs of d canaries in a single run instead; use a small --delta"},
     {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 1000000, .value = "B",
-     .help = "users between two releases; 100 by default"},
+     .help = "users between two releases; 100 by default, fewer in other settings"},
+    {"setting", FARO_FIELD_CHOICE, FARO_AT(request, setting), .words = setting_word, .value = "S",
+     .help = "what is played, see below; all by default for `all`, else plain"},
     {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 1e9, .value = "T",
      .help = "number of users in all; by default four batches, or as many batches as the victim is in"},
     {"trials", FARO_FIELD_COUNT, FARO_AT(request, plan.trials), .least = 1000, .most = 1e9, .value = "N",
@@ -70,61 +129,66 @@ static const faro_field options[] = {
      .help = "probability that no bound of any audit is above the true epsilon; 0.99 by default"},
     {"seed", FARO_FIELD_COUNT, FARO_AT(request, plan.seed), .most = 0x1p64, .value = "S",
      .help = "seed of the runs; 1 by default"},
+    {"jobs", FARO_FIELD_COUNT, FARO_AT(request, plan.jobs), .least = 1, .most = 256, .value = "N",
+     .help = "threads; one per processor by default. The result is the same for any number"},
     {"json", FARO_FIELD_FLAG, FARO_AT(request, json), .help = "print JSON instead of a table"},
 };
 
 /* The number of batches: enough for all rounds of the victim, and at least four. */
-static uint64_t most_visits(const request *r) {
+static uint64_t most_visits(const faro_release_params *params, uint64_t visits) {
   uint64_t most = 4;
-  if (r->params.contributions > most) most = r->params.contributions;
-  return r->plan.visits > most ? r->plan.visits : most;
+  if (params->contributions > most) most = params->contributions;
+  return visits > most ? visits : most;
 }
 
 /* Fills in what was not given. */
 static void complete(request *r) {
-  r->params.secret = r->params.crowd > 0;
   r->every_calibration = r->params.calibration == FARO_CALIBRATION_COUNT;
   if (r->one_run) r->plan.trials = 1;
-  if (r->params.horizon == 0) r->params.horizon = most_visits(r) * r->params.batch;
+  if (r->plan.jobs == 0) r->plan.jobs = faro_processors();
+  if (r->setting > SETTINGS) r->setting = faro_release_kind_find(r->release) || r->one_run ? 0 : SETTINGS;
 }
 
-/* One release under one calibration, and the result of its audit. */
+/* One release under one calibration in one setting, and the result of its audit. */
 typedef struct item {
   const faro_release_kind *kind;
   faro_calibration calibration;
-  bool numbers; /* audited on plain numbers, not on moments */
+  const setting *setting;
+  faro_release_params params;
+  data data;
   faro_audit_result result;
 } item;
 
+/* What the command says counts, and the setting for the rest. */
+static faro_release_params params_of(const request *r, const item *it) {
+  const faro_release_params *given = &r->params;
+  faro_release_params p = it->setting->params;
+  p.epsilon = given->epsilon;
+  p.delta = given->delta;
+  p.calibration = it->calibration;
+  p.shufflers = given->shufflers;
+  if (given->batch > 0) p.horizon = 0;
+  if (given->batch > 0) p.batch = given->batch;
+  if (given->level == FARO_LEVEL_USER || given->contributions > 0) {
+    p.level = given->level;
+    p.contributions = given->contributions;
+  }
+  if (given->crowd > 0) p.crowd = given->crowd;
+  if (given->honest > 0) p.honest = given->honest;
+  p.secret = p.crowd > 0;
+  if (given->horizon > 0) p.horizon = given->horizon;
+  if (p.horizon == 0) p.horizon = most_visits(&p, r->plan.visits) * p.batch;
+  return p;
+}
+
 /* The published figures do not cover returning users. */
-static bool offers(const request *r, const faro_release_kind *kind, faro_calibration calibration) {
-  return faro_release_kind_calibrates(kind, calibration) &&
-         !(r->params.level == FARO_LEVEL_USER && calibration == FARO_CALIBRATION_FIGURE);
+static bool offers(const item *it) {
+  return faro_release_kind_calibrates(it->kind, it->calibration) &&
+         !(it->params.level == FARO_LEVEL_USER && it->calibration == FARO_CALIBRATION_FIGURE);
 }
 
 /* Without noise there is nothing to calibrate. */
 static bool same_for_all(const faro_release_kind *kind) { return kind->trust == FARO_TRUST_NONE; }
-
-/* Lists the audits to run; `items` may be NULL to count them. If one release is named, the list
- * keeps a calibration that it does not offer: the release's own message explains best. */
-static size_t collect(const request *r, item *items) {
-  size_t count = 0;
-  const bool all = faro_release_kind_find(r->release) == NULL;
-  for (size_t k = 0; k < faro_release_kinds(); k++) {
-    const faro_release_kind *kind = faro_release_kind_at(k);
-    if (!all && kind != faro_release_kind_find(r->release)) continue;
-    for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
-      const faro_calibration calibration = (faro_calibration)c;
-      if (!r->every_calibration && calibration != r->params.calibration) continue;
-      if (!offers(r, kind, calibration) && (all || r->every_calibration)) continue;
-      if (!all && r->every_calibration && same_for_all(kind) && calibration != FARO_CALIBRATION_TIGHT)
-        continue;
-      if (items) items[count] = (item){.kind = kind, .calibration = calibration};
-      count++;
-    }
-  }
-  return count;
-}
 
 /* The bound on the L1 norm that Laplace noise is made for is exact for plain numbers alone:
  * elsewhere there is more noise than the claim needs, and too little of it would not be seen. */
@@ -140,10 +204,74 @@ static bool adds_laplace(const faro_release_kind *kind, const faro_release_param
 }
 
 static faro_status describe(const request *r, const item *it, faro_contribution *c, faro_error *error) {
-  const uint64_t usual = it->numbers ? 1 : r->one_run ? 500 : 2;
-  const uint64_t dimension = r->dimension > 0 ? r->dimension : usual;
-  return it->numbers ? faro_contribution_values(c, dimension, false, error)
-                     : faro_contribution_init(c, dimension, 1, 0, 1, error);
+  const bool laplace = adds_laplace(it->kind, &it->params);
+  const bool one = laplace && it->setting->data != NUMBERS && !r->one_run; /* one number: L1 is L2 */
+  const bool four = it->data == BLOCKS || it->setting->data == NUMBERS;
+  const uint64_t usual = one ? 1 : r->one_run ? 500 : four ? 4 : 2;
+  const uint64_t d = r->dimension > 0 ? r->dimension : usual;
+  switch (it->data) {
+  case REWARDS: return faro_contribution_rewards(c, d, 1, 0, 1, error);
+  case LOGISTIC: return faro_contribution_linearised(c, d, 1, FARO_LINK_LOGISTIC, 1, error);
+  case NUMBERS: return faro_contribution_values(c, d, false, error);
+  case BALL: return faro_contribution_ball(c, d, 1, error);
+  case BLOCKS:
+  case MOMENTS: break;
+  }
+  const faro_status status = faro_contribution_init(c, d, 1, 0, 1, error);
+  return status == FARO_OK && it->data == BLOCKS ? faro_contribution_split(c, 2, error) : status;
+}
+
+/* Whether the release can be made like this. In other settings than plain it is left out if not. */
+static bool is_possible(const request *r, const item *it) {
+  faro_contribution c;
+  faro_release *release = NULL;
+  faro_secure_rng *secure = NULL;
+  if (it->setting->fits && !it->setting->fits(it->kind)) return false;
+  if (it->setting->deployed && faro_secure_open(&secure, NULL) != FARO_OK) return false;
+  const faro_source source = secure ? faro_source_all_parties(secure) : faro_source_none();
+  const bool possible = describe(r, it, &c, NULL) == FARO_OK &&
+                        faro_release_create(&release, it->kind, &c, &it->params, source, NULL) == FARO_OK;
+  faro_release_destroy(release);
+  faro_secure_close(secure);
+  return possible;
+}
+
+static item item_of(const request *r, const faro_release_kind *kind, int calibration, const setting *s) {
+  item it = {.kind = kind, .calibration = (faro_calibration)calibration, .setting = s, .data = s->data};
+  it.params = params_of(r, &it);
+  if (s->data == MOMENTS && !r->one_run && adds_laplace(kind, &it.params)) it.data = NUMBERS;
+  return it;
+}
+
+/* If one release and one setting are named, the list keeps what is not offered: the release's own
+ * message explains best. */
+static bool is_wanted(const request *r, const item *it, bool all) {
+  const bool plain = it->setting == settings;
+  if (!r->every_calibration && it->calibration != r->params.calibration) return false;
+  if (!offers(it) && (all || r->every_calibration)) return false;
+  if (!all && r->every_calibration && same_for_all(it->kind) && it->calibration != FARO_CALIBRATION_TIGHT)
+    return false;
+  if (plain) return true;
+  if (r->every_calibration && it->calibration != FARO_CALIBRATION_TIGHT) return false;
+  return !same_for_all(it->kind) && ((!all && r->setting < SETTINGS) || is_possible(r, it));
+}
+
+/* Lists the audits to run; `items` may be NULL to count them. */
+static size_t collect(const request *r, item *items) {
+  size_t count = 0;
+  const bool all = faro_release_kind_find(r->release) == NULL;
+  for (size_t s = 0; s < SETTINGS; s++)
+    for (size_t k = 0; k < faro_release_kinds(); k++)
+      for (int c = 0; c < FARO_CALIBRATION_COUNT; c++) {
+        const faro_release_kind *kind = faro_release_kind_at(k);
+        if (r->setting < SETTINGS && r->setting != s) continue;
+        if (!all && kind != faro_release_kind_find(r->release)) continue;
+        const item it = item_of(r, kind, c, &settings[s]);
+        if (!is_wanted(r, &it, all)) continue;
+        if (items) items[count] = it;
+        count++;
+      }
+  return count;
 }
 
 /* How far the audits are. Only for a terminal: a file has no use for it. */
@@ -166,9 +294,10 @@ static void ran(void *context, uint64_t runs) {
 
 /* The probability of a false alarm in any of the audits stays below 1 - confidence. */
 static faro_status audit(const request *r, item *items, size_t count, faro_error *error) {
+  enum { FEWER = 4, LEAST = 1000 }; /* runs in other settings than plain, if all are played */
   faro_status status = FARO_OK;
   faro_audit_plan plan = r->plan;
-  course so_far = {.count = count, .planned = (double)plan.trials};
+  course so_far = {.count = count, .planned = 1};
   cli_progress_begin(&so_far.bar, "audits", !isatty(STDERR_FILENO));
   plan.progress = ran;
   plan.context = &so_far;
@@ -176,16 +305,18 @@ static faro_status audit(const request *r, item *items, size_t count, faro_error
   for (size_t i = 0; i < count && status == FARO_OK; i++) {
     so_far.done = i;
     so_far.runs = 0;
-    show(&so_far);
     item *it = &items[i];
     faro_contribution contribution;
-    faro_release_params params = r->params;
-    params.calibration = it->calibration;
-    it->numbers = !r->one_run && adds_laplace(it->kind, &params);
+    const bool fewer = r->setting == SETTINGS && it->setting != settings;
+    const uint64_t share = r->plan.trials / FEWER;
+    plan.trials = !fewer ? r->plan.trials : share > LEAST ? share : LEAST;
+    plan.place = r->plan.place > 0 ? r->plan.place : it->setting->place;
+    plan.deployed = it->setting->deployed;
+    so_far.planned = (double)plan.trials;
     status = describe(r, it, &contribution, error);
     if (status == FARO_OK)
-      status = (r->one_run ? faro_audit_one_run : faro_audit_release)(it->kind, &contribution, &params, &plan,
-                                                                      &it->result, error);
+      status = (r->one_run ? faro_audit_one_run : faro_audit_release)(it->kind, &contribution, &it->params,
+                                                                      &plan, &it->result, error);
   }
   cli_progress_end(&so_far.bar);
   return status;
@@ -202,24 +333,26 @@ static const char *verdict(const item *it) {
 }
 
 /* Rounds of one user that the claims cover. */
-static uint64_t rounds(const request *r) { return r->params.contributions ? r->params.contributions : 1; }
+static uint64_t rounds(const item *it) { return it->params.contributions ? it->params.contributions : 1; }
 
-static json_t *item_json(const request *r, const item *it) {
+static const char *const data_names[] = {"moments", "rewards", "blocks", "logistic", "numbers", "ball"};
+
+static json_t *item_json(const item *it) {
   const faro_audit_result *a = &it->result;
   return json_pack(
-      "{s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:s, s:s, s:s, s:f, s:f, s:s}",
-      "release", it->kind->name, "calibration", faro_calibration_name(it->calibration), "data",
-      it->numbers ? "numbers" : "moments", "level", faro_level_name(r->params.level), "contributions",
-      (json_int_t)rounds(r), "epsilon", faro_json_number(a->epsilon), "delta", faro_json_number(a->delta),
-      "proven", a->proven, "epsilon_lower", faro_json_number(a->epsilon_lower), "power",
-      faro_json_number(a->power), "order_power", faro_json_number(a->order_power), "trials",
+      "{s:s, s:s, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:o, s:o, s:o, s:I, s:f, s:s, s:s, s:s, s:f, s:f, s:s}",
+      "release", it->kind->name, "calibration", faro_calibration_name(it->calibration), "setting",
+      it->setting->name, "data", data_names[it->data], "level", faro_level_name(it->params.level),
+      "contributions", (json_int_t)rounds(it), "epsilon", faro_json_number(a->epsilon), "delta",
+      faro_json_number(a->delta), "proven", a->proven, "epsilon_lower", faro_json_number(a->epsilon_lower),
+      "power", faro_json_number(a->power), "order_power", faro_json_number(a->order_power), "trials",
       (json_int_t)a->trials, "confidence", a->confidence, "against", a->against, "pair", a->pair, "statistic",
       a->statistic, "hits", a->hits, "false_hits", a->false_hits, "verdict", verdict(it));
 }
 
 static int print_json(const request *r, const item *items, size_t count, bool consistent) {
   json_t *list = json_array();
-  for (size_t i = 0; i < count; i++) json_array_append_new(list, item_json(r, &items[i]));
+  for (size_t i = 0; i < count; i++) json_array_append_new(list, item_json(&items[i]));
   json_t *all = json_pack("{s:I, s:f, s:b, s:o}", "trials", (json_int_t)r->plan.trials, "confidence",
                           r->plan.confidence, "consistent", consistent, "audits", list);
   char *text = faro_json_text(all, true);
@@ -230,45 +363,52 @@ static int print_json(const request *r, const item *items, size_t count, bool co
 /* Says what the victim does, unless it is the default: one round, and a claim about one round. */
 static void print_visits(const request *r) {
   if (r->params.level == FARO_LEVEL_USER)
-    printf("Claims are at user level, for %llu rounds of a user.\n", (unsigned long long)rounds(r));
+    printf("Claims are at user level, for %llu rounds of a user.\n",
+           (unsigned long long)(r->params.contributions ? r->params.contributions : 1));
   if (r->plan.visits > 0) printf("The victim comes %llu times.\n", (unsigned long long)r->plan.visits);
 }
 
-/* The epsilon from which on a violation was likely to be found; "-" if there is none. */
-static const char *power_text(const item *it, char text[static 16]) {
-  if (claims(it) && isfinite(it->result.power)) snprintf(text, 16, "%.3g", it->result.power);
-  else snprintf(text, 16, "-");
+/* A lower bound, rounded down to three digits. */
+static const char *reach_text(double value, char text[static FARO_NUMBER_SIZE]) {
+  const double unit = value > 0 ? pow(10, floor(log10(value)) - 2) : 1;
+  snprintf(text, FARO_NUMBER_SIZE, "%.3g", isfinite(value) && value > 0 ? floor(value / unit) * unit : value);
   return text;
 }
 
-static const char *claim_text(const item *it, char text[static 64]) {
-  if (claims(it)) snprintf(text, 64, "(%g, %g)", it->result.epsilon, it->result.delta);
-  else snprintf(text, 64, "none");
-  return text;
+/* The epsilon from which on a violation was likely to be found; "-" if there is none. */
+static const char *power_text(const item *it, char text[static FARO_NUMBER_SIZE]) {
+  if (!claims(it) || !isfinite(it->result.power)) return "-";
+  return faro_above(it->result.power, 3, text);
+}
+
+static const char *claim_text(const item *it, char text[static FARO_PAIR_SIZE]) {
+  return claims(it) ? faro_pair_above(it->result.epsilon, it->result.delta, text) : "none";
 }
 
 static void print_row(const item *it) {
-  char claim[64], power[16];
-  printf("%-17s %-11s %-15s %7.3g %9s  %s\n", it->kind->name, faro_calibration_name(it->calibration),
-         claim_text(it, claim), it->result.epsilon_lower, power_text(it, power), verdict(it));
+  char claim[FARO_PAIR_SIZE], power[FARO_NUMBER_SIZE], reach[FARO_NUMBER_SIZE];
+  const bool plain = it->setting == settings;
+  printf("%-17s %-11s %-15s %7s %9s  %s\n", it->kind->name,
+         plain ? faro_calibration_name(it->calibration) : it->setting->name, claim_text(it, claim),
+         reach_text(it->result.epsilon_lower, reach), power_text(it, power), verdict(it));
 }
 
 /* A row in words. */
 static void explain(const item *it) {
   const faro_audit_result *a = &it->result;
-  printf("\n%s, %s: the best attack (%s: %s, %s)\n", it->kind->name, faro_calibration_name(it->calibration),
-         a->against, a->pair, a->statistic);
-  if (!claims(it))
-    printf("  reaches epsilon >= %.3g. There is no claim that it could contradict.\n", a->epsilon_lower);
+  char epsilon[FARO_NUMBER_SIZE], power[FARO_NUMBER_SIZE], reach[FARO_NUMBER_SIZE];
+  faro_above(a->epsilon, 6, epsilon);
+  reach_text(a->epsilon_lower, reach);
+  printf("\n%s, %s%s%s: the best attack (%s: %s, %s)\n", it->kind->name,
+         faro_calibration_name(it->calibration), it->setting == settings ? "" : ", ",
+         it->setting == settings ? "" : it->setting->name, a->against, a->pair, a->statistic);
+  if (!claims(it)) printf("  reaches epsilon >= %s. There is no claim that it could contradict.\n", reach);
   else if (is_violated(it))
-    printf("  reaches epsilon >= %.3g, and %g is claimed: the claim is violated.\n", a->epsilon_lower,
-           a->epsilon);
+    printf("  reaches epsilon >= %s, and %s is claimed: the claim is violated.\n", reach, epsilon);
   else if (isfinite(a->power))
-    printf("  could have seen epsilon >= %.3g, where %g is claimed. It found %.3g.\n", a->power, a->epsilon,
-           a->epsilon_lower);
-  else
-    printf("  saw epsilon >= %.3g, but could not have seen a violation of %g.\n", a->epsilon_lower,
-           a->epsilon);
+    printf("  could have seen epsilon >= %s, where %s is claimed. It found %s.\n", power_text(it, power),
+           epsilon, reach);
+  else printf("  saw epsilon >= %s, but could not have seen a violation of %s.\n", reach, epsilon);
 }
 
 /* What shuffled messages were tested for besides. */
@@ -292,10 +432,13 @@ static void print_table(const request *r, const item *items, size_t count) {
   printf("%-17s %-11s %-15s %7s %9s  %s\n", "release", "calibration", "claim", "reaches", "could see",
          "verdict");
   for (size_t i = 0; i < count; i++) {
+    if (i > 0 && items[i].setting != settings && items[i - 1].setting == settings)
+      printf("\n%-17s %-11s\n", "release, tight", "setting");
     print_row(&items[i]);
     without = without || !claims(&items[i]);
   }
-  for (size_t i = 0; i < count && count <= FEW; i++) explain(&items[i]);
+  for (size_t i = 0; i < count; i++)
+    if (count <= FEW || is_violated(&items[i])) explain(&items[i]);
   printf("\nreaches: the attack shows that epsilon is at least this.\n"
          "could see: an epsilon of this or more was likely to be found; -: none was.\n");
   if (without) printf("no claim: not proven to be private, so there is nothing to violate.\n");
@@ -324,7 +467,8 @@ static int execute(const request *r) {
 }
 
 static int run(int argc, char **argv) {
-  request r = {.params = {.epsilon = 1, .delta = 0.1, .batch = 100, .calibration = FARO_CALIBRATION_COUNT},
+  request r = {.params = {.epsilon = 1, .delta = 0.1, .calibration = FARO_CALIBRATION_COUNT},
+               .setting = SETTINGS + 1,
                .plan = {.trials = 100000, .confidence = 0.99, .seed = 1}};
   int words = 0;
   size_t release = 0;
@@ -355,12 +499,20 @@ const cli_command cli_audit = {
         "\n"
         "Releases whose proof is a Gaussian or Laplace noise are tested along its whole curve, so that a\n"
         "small delta hides nothing. Amplified releases are tested in three ways: the shuffled batch, one\n"
-        "message by itself, and whether the order of messages is uniform.\n",
+        "message by itself, and whether the order of messages is uniform.\n"
+        "\n"
+        "Settings: plain; later, a victim in the middle; growing batches; adaptive ones; returning users;\n"
+        "dishonest users, half of them; amplified, batches that are large enough for it; a crowd;\n"
+        "contributions of rewards alone, in blocks, logistic, of numbers, of a ball; deployed, what clients\n"
+        "and servers of a deployment run; campaign, the same with growing batches. `faro audit all` plays\n"
+        "every release in every setting that it allows, with a quarter of the runs in each but the first.\n"
+        "It takes about a minute and a quarter of one processor.\n",
     .help = "Exit status: 0 no proven claim is violated, 1 one is.\n"
             "\n"
             "examples:\n"
             "  faro audit local\n"
-            "  faro audit all --trials 100000\n"
+            "  faro audit all --jobs 2\n"
+            "  faro audit central-tree --setting deployed\n"
             "  faro audit central-tree --level user --contributions 4\n"
             "  faro audit shuffle-laplace --batch 50 --crowd 500\n"
             "  faro audit shuffle-bits --honest 0.5\n"

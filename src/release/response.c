@@ -343,7 +343,7 @@ void faro_answer_prepare(const faro_release *release, const double *x, double y,
 }
 
 void faro_answer_read(const faro_release *release, const void *message, const double *prepared, size_t count,
-                      double *fits) {
+                      uint64_t *rank) {
   const response *s = response_in(release);
   const faro_response_rule *rule = rule_at(release, release->open);
   const uint64_t codes = 2 * (uint64_t)rule->directions;
@@ -357,11 +357,16 @@ void faro_answer_read(const faro_release *release, const void *message, const do
   const size_t code = word % codes;
   for (size_t i = 0; i < count; i++) {
     const double along = value[i][code / 2] * (code % 2 ? -1 : 1);
-    size_t nearer = 0;
-    for (size_t k = 0; k < rule->directions; k++) nearer += fabs(value[i][k]) > along;
-    fits[i] = along > 0 && nearer < rule->nearest ? 1 : 0;
+    rank[i] = along > 0 ? 0 : codes;
+    for (size_t k = 0; along > 0 && k < rule->directions; k++) rank[i] += fabs(value[i][k]) > along;
   }
 }
+
+uint64_t faro_answer_codes(const faro_release *release) {
+  return 2 * (uint64_t)rule_at(release, release->open)->directions;
+}
+
+uint64_t faro_answer_truths(const faro_release *release) { return rule_at(release, release->open)->nearest; }
 
 double faro_answer_share(const faro_release *release) {
   return faro_response_share(rule_at(release, release->open));

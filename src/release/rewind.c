@@ -12,3 +12,7 @@ void faro_release_rewind(faro_release *release, const void *image) {
   const faro_arena arena = release->arena;
   faro_arena_load(&arena, image);
 }
+
+void faro_release_wind(faro_release *release, uint64_t k) { faro_release_open(release, k); }
+
+void faro_release_rehearse(faro_release *release, faro_sim_rng *sim) { release->rng = &sim->rng; }

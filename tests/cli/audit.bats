@@ -75,11 +75,16 @@ teardown() { faro_teardown; }
   # learners that take releases as they are; studies calibrate theirs by rules of their own
   local offered
   offered=$("$FARO" list --matrix | awk '$1 == "linucb" || $1 == "pe" {for (i = 3; i <= NF; i++) print $2, $i}' | sort -u)
-  [ "$(jq -r '.audits[] | .release + " " + .calibration' <<<"$output" | sort)" = "$offered" ]
+  [ "$(jq -r '.audits[] | select(.setting == "plain") | .release + " " + .calibration' <<<"$output" | sort)" = "$offered" ]
   [ "$(jq -r '[.audits[] | select(.proven and .verdict != "consistent")] | length' <<<"$output")" -eq 0 ]
   [ "$(jq '.trials' <<<"$output")" -eq 4000 ]
   # the stated confidence is that of all audits together
   [ "$(jq '[.audits[] | 1 - .confidence] | add | . < 0.01000001 and . > 0.00999999' <<<"$output")" = true ]
+  # every setting is played, with a quarter of the runs, and every release that hides anything in several
+  [ "$(jq -r '[.audits[].setting] | unique | length' <<<"$output")" -eq 15 ]
+  [ "$(jq -r '[.audits[] | select(.setting == "later") | .trials] | unique | join(" ")' <<<"$output")" = 1000 ]
+  [ "$(jq -r '[.audits | group_by(.release)[] | select(.[0].release != "none") | [.[].setting] | unique | length] | min >= 7' <<<"$output")" = true ]
+  [ "$(jq -r '[.audits[] | select(.setting == "deployed") | .release] | length' <<<"$output")" -eq 12 ]
   # one calibration
   faro 0 audit all --calibration paper --trials 1000 --json
   [ "$(jq -r '[.audits[].calibration] | unique | join(" ")' <<<"$output")" = paper ]
@@ -111,6 +116,25 @@ teardown() { faro_teardown; }
   [ "$output" = "$first" ]
 }
 
+@test "settings: one of them, or all, on any number of threads" {
+  faro 0 audit central-tree --setting deployed --trials 4000 --jobs 1
+  [[ $output =~ central-tree\ +deployed\ +\(1,\ 0.1\)\ +[0-9.]+\ +[0-9.]+\ +consistent ]]
+  has "$output" "central-tree, tight, deployed: the best attack (Gaussian: "
+  local one=$output
+  faro 0 audit central-tree --setting deployed --trials 4000 --jobs 3
+  [ "$output" = "$one" ]
+  faro 0 audit local-gaussian --setting all --calibration tight --trials 4000 --json
+  [ "$(jq -r '[.audits[].setting] | join(" ")' <<<"$output")" = "plain growing returning rewards blocks logistic numbers ball deployed campaign" ]
+  faro 0 audit central --delta 1e-6 --calibration tight --trials 1000 # as people write it
+  has "$output" "(1, 1e-6)"
+  faro 3 audit concurrent-bits --setting growing --trials 1000
+  has "$stderr" "growth must be 1 for concurrent-bits (got 2)"
+  faro 3 audit central --setting deployed --trials 1000
+  has "$stderr" "simulation only"
+  faro 2 audit central --setting grown
+  has "$stderr" "did you mean growing?"
+}
+
 @test "usage: what is wrong, and what is allowed" {
   faro 2 audit
   has "$stderr" "expected one of: none, "
@@ -124,7 +148,7 @@ teardown() { faro_teardown; }
   has "$stderr" "unknown option --trails (did you mean --trials?)"
   local option
   for option in epsilon=0 epsilon=nan epsilon=1x epsilon= delta=1 delta=-1 dimension=0 dimension=2.5 batch=0 batch=x \
-    horizon=0 horizon=99999999999999999999 contributions=0 visits=x crowd=0 honest=0 honest=1.5 trials=999 trials=-5 confidence=1 confidence=0.2 seed=-1 seed=; do
+    horizon=0 horizon=99999999999999999999 contributions=0 visits=x crowd=0 honest=0 honest=1.5 trials=999 trials=-5 confidence=1 confidence=0.2 jobs=0 jobs=257 seed=-1 seed=; do
     faro 2 audit local "--$option"
     has "$stderr" "--${option%%=*} must be"
     local value=${option#*=}

@@ -106,10 +106,12 @@ static void play_responses(const game *g, double sum[2]) {
   for (uint64_t user = 0; user < r->size; user++) {
     const place *from = user == 0 ? &g->user[0] : draw_other(g);
     uint64_t message;
-    double fits[2 + PLACES];
+    uint64_t rank[2 + PLACES];
+    double fits[2 + PLACES] = {0};
     double crowd = 0;
     assert_ok(faro_release_randomize(r, from->x, from->y, &message, error));
-    faro_answer_read(r, &message, prepared, 2 + g->places, fits);
+    faro_answer_read(r, &message, prepared, 2 + g->places, rank);
+    for (size_t k = 0; k < 2 + g->places; k++) fits[k] = rank[k] < faro_answer_truths(r) ? 1 : 0;
     for (size_t k = 0; k < g->places; k++) crowd += (1 + more * fits[2 + k]) / (double)g->places;
     for (int i = 0; i < 2; i++) sum[i] += (1 + more * fits[i]) / crowd;
   }

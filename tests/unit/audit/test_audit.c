@@ -458,6 +458,108 @@ static void test_releases__proven_claims_on_numbers_are_consistent(void **state)
   for_all(&strict, numbers(1), 20000);
 }
 
+/* In growing batches, in a batch that is neither the first nor of the first size. */
+static const faro_release_params growing = {.epsilon = EPSILON,
+                                            .delta = DELTA,
+                                            .horizon = 40,
+                                            .batch = 5,
+                                            .growth = 2,
+                                            .grid = 8,
+                                            .calibration = FARO_CALIBRATION_TIGHT};
+static const uint64_t THIRD_BATCH = 12;
+
+/* One audit; false if there is no such release. `params` may have a growth that is refused. */
+static bool audit_setting(const faro_release_kind *kind, const faro_contribution *c,
+                          faro_release_params params, faro_audit_plan *p, faro_audit_result *result) {
+  faro_secure_rng *secure = NULL;
+  faro_release *release = NULL;
+  if (kind->trust == FARO_TRUST_CONCURRENT) params.growth = 1;
+  assert_ok(faro_secure_open(&secure, error));
+  const faro_source source = p->deployed ? faro_source_all_parties(secure) : faro_source_none();
+  const bool possible = faro_release_create(&release, kind, c, &params, source, NULL) == FARO_OK;
+  faro_release_destroy(release);
+  faro_secure_close(secure);
+  if (!possible || kind->trust == FARO_TRUST_NONE) return false;
+  assert_ok(faro_audit_release(kind, c, &params, p, result, error));
+  return true;
+}
+
+/* What is audited, and how strong the attack was. */
+static size_t audit_all_settings(const faro_contribution *c, bool deployed) {
+  size_t audits = 0;
+  for (size_t k = 0; k < faro_release_kinds(); k++) {
+    const faro_release_kind *kind = faro_release_kind_at(k);
+    faro_audit_plan p = plan(4000);
+    faro_audit_result result = {0};
+    p.place = THIRD_BATCH;
+    p.deployed = deployed;
+    if (!audit_setting(kind, c, growing, &p, &result)) continue;
+    print_message("  %-18s %-8s form %d: %.3f (%s, %s)\n", kind->name, deployed ? "deployed" : "",
+                  (int)c->form, result.epsilon_lower, result.pair, result.statistic);
+    assert_true(result.consistent && result.proven);
+    audits++;
+  }
+  return audits;
+}
+
+static void test_releases__are_consistent_in_the_middle_of_growing_batches(void **state) {
+  (void)state;
+  faro_contribution c = contribution(0, 1);
+  assert_true(audit_all_settings(&c, false) == 16);
+  assert_ok(faro_contribution_rewards(&c, D, 1, 0, 1, error));
+  assert_true(audit_all_settings(&c, false) == 16);
+  assert_ok(faro_contribution_linearised(&c, D, 1, FARO_LINK_LOGISTIC, 1, error));
+  assert_true(audit_all_settings(&c, false) == 16);
+  c = moments(4);
+  assert_ok(faro_contribution_split(&c, 2, error));
+  assert_true(audit_all_settings(&c, false) == 16);
+}
+
+/* Floating-point noise cannot be deployed. */
+static void test_releases__are_consistent_as_they_are_deployed(void **state) {
+  (void)state;
+  faro_contribution c = contribution(0, 1);
+  assert_true(audit_all_settings(&c, true) == 12);
+  assert_ok(faro_contribution_ball(&c, 3, 1, error));
+  assert_true(audit_all_settings(&c, true) == 12);
+}
+
+static void test_adaptive__sizes_are_played(void **state) {
+  (void)state;
+  const faro_contribution c = contribution(0, 1);
+  faro_release_params params = growing;
+  params.growth = 1;
+  params.adaptive = true;
+  faro_audit_plan p = plan(20000);
+  p.place = THIRD_BATCH;
+  faro_audit_result result = {0};
+  assert_true(audit_setting(faro_release_kind_find("shuffle-bits"), &c, params, &p, &result));
+  assert_true(result.consistent && result.epsilon_lower > 0.1);
+}
+
+static void test_audit__any_number_of_threads_finds_the_same(void **state) {
+  (void)state;
+  const char *const kinds[] = {"central-tree", "shuffle-gaussian", "local-response", "concurrent-bits"};
+  const faro_contribution c = contribution(0, 1);
+  for (size_t k = 0; k < 4; k++)
+    for (int deployed = 0; deployed < 2; deployed++) {
+      faro_audit_result one = {0};
+      for (size_t jobs = 1; jobs < 20; jobs = 2 * jobs + 1) {
+        faro_audit_plan p = plan(2000);
+        faro_audit_result result = {0};
+        p.place = THIRD_BATCH;
+        p.deployed = deployed;
+        p.jobs = jobs;
+        assert_true(audit_setting(faro_release_kind_find(kinds[k]), &c, growing, &p, &result));
+        if (jobs == 1) one = result;
+        assert_true(result.epsilon_lower == one.epsilon_lower && result.hits == one.hits &&
+                    result.false_hits == one.false_hits && result.trials == one.trials);
+        assert_string_equal(result.pair, one.pair);
+        assert_string_equal(result.statistic, one.statistic);
+      }
+    }
+}
+
 /* A reward in an interval of width 2, with the noise of a release that was told another width: the
  * caller scales by it, and should scale by 2. */
 typedef struct scaled {
@@ -722,6 +824,10 @@ int main(void) {
       cmocka_unit_test(test_audit__refuses_bad_plans_by_name),
       cmocka_unit_test(test_releases__proven_claims_are_consistent),
       cmocka_unit_test(test_releases__proven_claims_on_numbers_are_consistent),
+      cmocka_unit_test(test_releases__are_consistent_in_the_middle_of_growing_batches),
+      cmocka_unit_test(test_releases__are_consistent_as_they_are_deployed),
+      cmocka_unit_test(test_adaptive__sizes_are_played),
+      cmocka_unit_test(test_audit__any_number_of_threads_finds_the_same),
       cmocka_unit_test(test_laplace__noise_for_half_the_interval_is_caught),
       cmocka_unit_test(test_releases__returning_users_are_covered_if_the_noise_is_made_for_them),
       cmocka_unit_test(test_releases__proven_user_level_claims_are_consistent),

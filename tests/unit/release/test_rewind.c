@@ -68,7 +68,7 @@ static void test_answer__fits_its_own_input(void **state) {
     faro_sim_rng stream;
     faro_release *r = NULL;
     double inputs[2 * (LENGTH + 1)];
-    double fits[2];
+    uint64_t rank[2];
     double count[2] = {0};
     double differ = 0; /* seeds on which the two inputs have different codes */
     faro_sim_open(&stream, 3, 0, FARO_ROLE_USER);
@@ -79,10 +79,12 @@ static void test_answer__fits_its_own_input(void **state) {
     for (int i = 0; i < runs[e]; i++) {
       uint64_t message;
       assert_ok(faro_release_randomize(r, x[0], 1, &message, error));
-      faro_answer_read(r, &message, inputs, 2, fits);
+      faro_answer_read(r, &message, inputs, 2, rank);
+      const bool fits[2] = {rank[0] < faro_answer_truths(r), rank[1] < faro_answer_truths(r)};
+      assert_true((double)faro_answer_truths(r) / (double)faro_answer_codes(r) == faro_answer_share(r));
       for (int k = 0; k < 2; k++) count[k] += fits[k] > fits[1 - k];
       differ += fits[0] != fits[1];
-      if (e == 1) assert_true(fits[0] == 1);
+      if (e == 1) assert_true(fits[0]);
     }
     if (e == 0) assert_mean(count[0] / differ, exp(1) / (1 + exp(1)), sqrt(exp(1)) / (1 + exp(1)), differ);
     faro_release_destroy(r);
