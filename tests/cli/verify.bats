@@ -23,6 +23,14 @@ changed() {
   [ "$(jq -s 'map(select(.verdict == "verified" and .delta_high <= .delta)) | length' <<<"$output")" = 4 ]
 }
 
+@test "a run at published constants: verified, and loose bounds of single users are named" {
+  faro 0 run tight-against-paper "${tiny[@]}" --set calibration=paper --set batch=200 --set horizon=2000 --out "$T/run"
+  [ "$(jq '[.results[] | .claim["local"].epsilon // empty | select(. > 1.4 and . < 1.42)] | length' "$T/run/run.json")" = 1 ]
+  faro 0 verify "$T/run"
+  has "$output" "local.epsilon"
+  has "$output" "3 verified, 0 not verified, 0 wrong; 1 makes no proven claim"
+}
+
 @test "a run in which something was changed: wrong" {
   check_test
   faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
