@@ -98,10 +98,20 @@ static void test_bug__no_permutation_is_caught(void **state) {
   for_all(find_no_permutation);
 }
 
-/* A response hides whatever it is about, but for a reward that is no number. */
+/* A response hides whatever it is about: its noise does not depend on the length of z. A reward that
+ * is no number may show all the same. */
+static bool needs_clipping(const faro_release_kind *kind, const faro_release_params *params) {
+  const faro_contribution c = data_for(kind);
+  faro_release *r = NULL;
+  assert_ok(faro_release_create(&r, kind, &c, params, faro_source_none(), error));
+  const bool response = is(faro_release_kind_of(r), "response");
+  faro_release_destroy(r);
+  return !response;
+}
+
 static void find_no_clip(const faro_release_kind *kind, double delta) {
   const faro_release_params params = small(delta);
-  assert_false(audit(kind, &params, 200000).consistent);
+  if (needs_clipping(kind, &params)) assert_false(audit(kind, &params, 200000).consistent);
 }
 
 static void test_bug__no_clip_is_caught(void **state) {
