@@ -81,8 +81,8 @@ static void decide(const claim *c, const arb_t delta, faro_finding *f) {
   }
 }
 
-/* The local part: it holds, and at an epsilon that is smaller by a hundredth it would not, unless it
- * is a published bound, which may be loose. */
+/* The local part: it holds, and at an epsilon that is smaller by a hundredth it would not, unless
+ * it is a published bound, which may be loose. */
 static void decide_local(row *w, const arb_t delta, const arb_t less, double claimed) {
   if (ball_upper(delta) > claimed)
     disagree(w, "the messages of one user give delta %.6g, and claim.local states %.6g", ball_upper(delta),

@@ -98,8 +98,8 @@ static void test_bug__no_permutation_is_caught(void **state) {
   for_all(find_no_permutation);
 }
 
-/* A response hides whatever it is about: its noise does not depend on the length of z. A reward that
- * is no number may show all the same. */
+/* A response hides whatever it is about: its noise does not depend on the length of z. A reward
+ * that is no number may show all the same. */
 static bool needs_clipping(const faro_release_kind *kind, const faro_release_params *params) {
   const faro_contribution c = data_for(kind);
   faro_release *r = NULL;
