@@ -9,6 +9,7 @@
 #include "service/analyzer/analyzer_inner.h"
 #include "service/analyzer/applied.h"
 #include "service/role/log.h"
+#include "wire/split.h"
 
 static const double ANSWER = 60;         /* seconds that an operator waits for the worker */
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
@@ -308,6 +309,31 @@ static void tell_standby(faro_analyzer *a) {
   note_answer(a, status, &error);
 }
 
+/* Batches whose totals cannot be cost budget and teach nothing, and one client can spoil every one.
+ * So after a few in a row the campaign pauses itself, and after `resume` at each further one.
+ * Nothing is applied before that is durable. */
+
+static void count_spoiled(faro_analyzer *a) {
+  const faro_applier_view view = faro_applier_snapshot(a->worker.applier);
+  if (!faro_campaign_is_split(&a->campaign)) return;
+  pthread_mutex_lock(&a->served.mutex);
+  const uint64_t spoiled = a->served.spoiled = view.spoiled > 0 ? a->served.spoiled + 1 : 0;
+  pthread_mutex_unlock(&a->served.mutex);
+  a->worker.alarmed = spoiled >= FARO_SPOILED_MOST && !view.done;
+}
+
+static bool pause_if_alarmed(faro_analyzer *a) {
+  faro_error error = {0};
+  if (!a->worker.alarmed) return true;
+  if (is_fenced(a)) return false;
+  if (faro_analyzer_life(a) == FARO_LIFE_OPEN && set_life(a, FARO_LIFE_PAUSED, &error) != FARO_OK) {
+    faro_log_error("state-not-kept", &error);
+    return false;
+  }
+  a->worker.alarmed = false;
+  return true;
+}
+
 static bool is_open(faro_analyzer *a) {
   return faro_analyzer_life(a) == FARO_LIFE_OPEN && !a->worker.unsettled && !is_fenced(a);
 }
@@ -325,7 +351,7 @@ static bool end_if_done(faro_analyzer *a) {
 static bool apply_all(faro_analyzer *a) {
   bool applied = true;
   bool purged = purge_log(a, faro_store_retry_purge);
-  while (applied && is_open(a) && !a->worker.away) {
+  while (applied && pause_if_alarmed(a) && is_open(a) && !a->worker.away) {
     faro_error error = {0};
     const double start = faro_clock();
     const uint64_t before = faro_applier_snapshot(a->worker.applier).batches;
@@ -333,6 +359,7 @@ static bool apply_all(faro_analyzer *a) {
     /* also one whose commit seemed to fail, and was found when the state was read again */
     if (faro_applier_snapshot(a->worker.applier).batches > before) {
       keep_number(a);
+      count_spoiled(a);
       purged = purge_log(a, faro_store_purge);
       tell_applied(a, faro_clock() - start);
     }
@@ -346,7 +373,7 @@ static bool apply_all(faro_analyzer *a) {
   }
   const bool open = faro_analyzer_life(a) == FARO_LIFE_OPEN;
   if (!open && a->worker.unkept == 0) set_stalled(a, false, "", NULL); /* nothing is applied any more */
-  return can_keep(a) && end_if_done(a) && purged && !a->worker.unsettled;
+  return can_keep(a) && end_if_done(a) && purged && !a->worker.unsettled && !a->worker.alarmed;
 }
 
 /* Batches from shufflers. */

@@ -30,6 +30,7 @@
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \
   X(LEFT, "batches-left", true)                     /* nor ever will: the campaign has ended, it says */     \
   X(ADDER, "adder-unwell", true)                    /* a shuffler's adder is away, or elsewhere */           \
+  X(SPOILED, "batches-spoiled", true)               /* totals that cannot be, in a row: it has paused */     \
   X(PLAN, "plan-refused", false)                    /* the analyzer's plan is not one of the campaign */     \
   X(REFUSALS, "reports-refused", true)              /* almost all reports are refused */
 
