@@ -47,6 +47,7 @@ typedef struct analyzer_served {
   faro_life life;
   uint64_t spoiled; /* split counts: how many of the newest batches, in a row, are spoiled */
   const char *verb; /* what an operator wants of the worker; NULL: nothing */
+  const char *by;   /* which operator */
   bool taken;       /* the worker does it now: it cannot be withdrawn any more */
   pthread_cond_t done;
   faro_status answer; /* the worker's to that, with the reason */
@@ -71,6 +72,7 @@ typedef struct analyzer_worker {
   double confirmed;    /* when it did so last, on faro_clock; 0: never */
   uint64_t kept_seen;  /* `seen` of the database */
   bool alarmed;        /* so many batches are spoiled that the campaign is to be paused */
+  char by[24];         /* who changes the campaign's life: an operator, or why it does so itself */
   bool unsettled;      /* a change of the campaign's life failed, and may have been kept */
   double tend_at;      /* when the connections to a database server are looked at again */
   double verify_at;    /* when the file is read anew */

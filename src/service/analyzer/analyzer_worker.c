@@ -133,7 +133,8 @@ static void take_life(faro_analyzer *a, faro_life life) {
   a->served.life = a->served.status.life = life;
   pthread_mutex_unlock(&a->served.mutex);
   if (news)
-    faro_log(FARO_LOG_INFO, "campaign-is", "ss ss", "state", faro_life_name(life), "id", a->campaign.id);
+    faro_log(FARO_LOG_INFO, "campaign-is", "ss ss ss", "state", faro_life_name(life), "id", a->campaign.id,
+             "by", a->worker.by);
 }
 
 /* A change that failed may have been kept all the same: a server's answer can be lost. What the
@@ -145,8 +146,9 @@ static void settle_life(faro_analyzer *a) {
   take_life(a, life);
 }
 
-static faro_status set_life(faro_analyzer *a, faro_life life, faro_error *error) {
+static faro_status set_life(faro_analyzer *a, faro_life life, const char *by, faro_error *error) {
   faro_error why = {0};
+  snprintf(a->worker.by, sizeof a->worker.by, "%s", by);
   const faro_status status = faro_store_live(a->worker.store, life, &why);
   if (status == FARO_OK) take_life(a, life);
   a->worker.unsettled = status != FARO_OK;
@@ -161,12 +163,13 @@ static void obey(faro_analyzer *a) {
   faro_life after = FARO_LIFE_OPEN;
   pthread_mutex_lock(&a->served.mutex);
   const char *verb = a->served.verb;
+  const char *by = a->served.by;
   const faro_life now = a->served.life;
   a->served.taken = verb != NULL;
   pthread_mutex_unlock(&a->served.mutex);
   if (!verb) return;
   faro_status status = faro_life_after(now, verb, &after, &why);
-  if (status == FARO_OK) status = set_life(a, after, &why);
+  if (status == FARO_OK) status = set_life(a, after, by, &why);
   pthread_mutex_lock(&a->served.mutex);
   a->served.verb = NULL;
   a->served.taken = false;
@@ -190,12 +193,13 @@ static bool wait_for_answer(analyzer_served *served) {
   return answered;
 }
 
-faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, faro_error *error) {
+faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, const char *by, faro_error *error) {
   faro_life after = FARO_LIFE_OPEN;
   analyzer_served *served = &a->served;
   if (!a->worker.started) return faro_life_after(faro_analyzer_life(a), verb, &after, error);
   pthread_mutex_lock(&served->mutex);
   served->verb = verb;
+  served->by = by;
   pthread_cond_signal(&served->work);
   const bool answered = wait_for_answer(served);
   const faro_status status = answered ? served->answer : FARO_SYSTEM;
@@ -326,7 +330,8 @@ static bool pause_if_alarmed(faro_analyzer *a) {
   faro_error error = {0};
   if (!a->worker.alarmed) return true;
   if (is_fenced(a)) return false;
-  if (faro_analyzer_life(a) == FARO_LIFE_OPEN && set_life(a, FARO_LIFE_PAUSED, &error) != FARO_OK) {
+  if (faro_analyzer_life(a) == FARO_LIFE_OPEN &&
+      set_life(a, FARO_LIFE_PAUSED, "batches-spoiled", &error) != FARO_OK) {
     faro_log_error("state-not-kept", &error);
     return false;
   }
@@ -342,7 +347,7 @@ static bool is_open(faro_analyzer *a) {
 static bool end_if_done(faro_analyzer *a) {
   faro_error error = {0};
   if (!is_open(a) || !faro_applier_snapshot(a->worker.applier).done) return true;
-  const bool ended = set_life(a, FARO_LIFE_FINISHED, &error) == FARO_OK;
+  const bool ended = set_life(a, FARO_LIFE_FINISHED, "budget-used-up", &error) == FARO_OK;
   if (!ended) faro_log_error("state-not-kept", &error);
   return ended;
 }
