@@ -22,6 +22,7 @@ const KEY_DIGITS = 64;
 const POST_SECONDS = 30;
 const ATTEMPTS = 8;
 const REPLY = { done: 0, again: 1, refused: 2 };
+const TWICE = 5; // in the open batch already: the same bytes go out again with the next policy
 const STALE = 7; // faro_refusal: a batch closed on the way
 const ELSEWHERE = 11; // another collector of the shuffler takes it
 const LOOKS = 40; // for collectors, in one delivery: then a shuffler sends its clients around in circles
@@ -611,6 +612,7 @@ export class Client {
           if (found) this.#module.get("web_again");
           if (found) continue;
         }
+        if (reply.refusal === TWICE) continue;
         left ||= reply.kind === REPLY.again;
         wait = Math.max(wait, reply.after);
         if (reply.refusal === STALE) await this.refresh();

@@ -171,7 +171,9 @@ typedef enum faro_refusal {
   FARO_REFUSAL_CAMPAIGN,
   FARO_REFUSAL_MALFORMED,
   FARO_REFUSAL_TOKEN,
-  FARO_REFUSAL_TWICE, /* in the open batch already: a report under a newer policy may count */
+  /* With AGAIN: this client is in the open batch already. Send the same bytes again under the next
+   * policy: a copy that is still on the way may count, and a new report would count as well. */
+  FARO_REFUSAL_TWICE,
   FARO_REFUSAL_SPENT,
   FARO_REFUSAL_STALE, /* a batch closed on the way: a report under a newer policy may count */
   FARO_REFUSAL_REPLAY,
@@ -181,7 +183,7 @@ typedef enum faro_refusal {
 
 typedef struct faro_reply {
   faro_reply_kind kind;
-  faro_refusal refusal; /* NONE, unless refused, or ELSEWHERE */
+  faro_refusal refusal; /* NONE, unless refused, TWICE or ELSEWHERE */
   double after;         /* AGAIN only: wait at least this many seconds; 0: the receiver did not say */
 } faro_reply;
 

@@ -19,7 +19,8 @@
  * report is on the disk before its first part is handed out, and after a crash the same bytes are
  * handed out again: no sequence number is ever used for two reports. If all its parts are refused
  * because a batch closed on the way, the choice is reported again under a newer policy, where that
- * is as private as before (docs/privacy.md, "Late rewards").
+ * is as private as before (docs/privacy.md, "Late rewards"). A part whose client is in the open
+ * batch already is handed out unchanged under the next policies.
  *
  * The file is replaced as a whole (mode 600, flushed before a call returns), so it is never found
  * half written; a file that is damaged is refused, because its sequence number may be wrong. It

@@ -212,7 +212,7 @@ const cli_command cli_campaign = {
              "  create   read NAME.yaml in the analyzer's folder of campaigns, as a draft\n"
              "  open     sign a draft, and serve it\n"
              "  pause    take no reports or batches, and publish nothing, until it is resumed\n"
-             "  resume   go on after a pause\n"
+             "  resume   go on after a pause, also one of its own (batches-spoiled)\n"
              "  finish   end it before its budget is used up; reports are refused for good\n"
              "  archive  only show what a finished campaign has published\n"
              "  promote  let a standby take over, now; the first analyzer never goes on after that\n",

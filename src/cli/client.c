@@ -471,6 +471,7 @@ static faro_status deliver(session *s, faro_error *error) {
     faro_status status = faro_queue_next(s->queue, s->client, &part, error);
     if (status == FARO_OK && part.url) {
       status = post(s, &part, &reply, error);
+      if (status == FARO_OK && reply.refusal == FARO_REFUSAL_TWICE) continue; /* with the next policy */
       left = left || (status == FARO_OK && reply.kind == FARO_REPLY_AGAIN);
       if (status == FARO_OK && reply.kind == FARO_REPLY_AGAIN) wait = fmax(wait, reply.after);
       if (status == FARO_OK) continue;

@@ -3,7 +3,7 @@
  *   open --reward--> rewarded --next--> under way --answers--> delivered or refused
  *                        ^                  |                      |
  *                        |                  |      in rounds: kept --fit--> again --answers--> kept
- *                        +--- all parts stale or twice: made again, under a newer policy
+ *                        +--- all parts stale: made again, under a newer policy
  *
  * In phases there are no choices, but the progress of a plan (queue_turns.c). At most one report is
  * under way, so its parts are all that is ever sent. Every step is on the disk before it shows
@@ -313,6 +313,7 @@ void faro_queue_begin(faro_queue *queue, const faro_client *client, unsigned cha
   queue->part_size = faro_client_part_size(client);
   memset(queue->part, FARO_PART_LEFT, sizeof queue->part);
   memset(queue->asked, 0, sizeof queue->asked);
+  memset(queue->held, 0, sizeof queue->held);
   queue->reported = faro_client_version(client);
   queue->current = FARO_SHUFFLERS_MAX; /* nothing is handed out yet */
   queue->unsaved = true;
@@ -386,11 +387,12 @@ static faro_status make_next(faro_queue *q, faro_client *client, bool *made, far
   return *made ? make(q, client, next, error) : FARO_OK;
 }
 
-/* Hands out a part that is left and was not asked about. */
+/* Hands out a part that is left and was not asked about, nor held back until the next policy. */
 static faro_status hand_out(faro_queue *q, const faro_client *client, faro_queue_post *post,
                             faro_error *error) {
   for (size_t i = 0; i < q->parts; i++) {
     if (q->part[i] != FARO_PART_LEFT || q->asked[i]) continue;
+    if (q->held[i] > 0 && q->held[i] == faro_client_version(client)) continue;
     const unsigned char *bytes = q->report + i * q->part_size;
     const char *url = faro_client_address(client, faro_wire_report_head(bytes).shuffler);
     if (!url) return faro_fail(error, FARO_INVALID, "%s is damaged", faro_path_end(q->path));
@@ -409,11 +411,6 @@ faro_status faro_queue_next(faro_queue *queue, faro_client *client, faro_queue_p
   while (status == FARO_OK && queue->parts == 0 && made) status = make_next(queue, client, &made, error);
   if (status == FARO_OK && queue->unsaved) status = faro_queue_commit(queue, client, error);
   return status == FARO_OK ? hand_out(queue, client, post, error) : status;
-}
-
-/* Whether a newer report may fare better than this one. */
-static bool outdated(unsigned char part) {
-  return part == FARO_PART_REFUSED + FARO_REFUSAL_STALE || part == FARO_PART_REFUSED + FARO_REFUSAL_TWICE;
 }
 
 /* The report of a plan counts, or its batch was full before, or it is refused. The next plan asks
@@ -441,7 +438,8 @@ static faro_status finish_choice(faro_queue *q, const faro_client *client, size_
   return faro_queue_commit(q, client, error);
 }
 
-/* All parts are answered for good. A report of which a shuffler has taken a part is never made
+/* All parts are answered for good. After STALE a newer report may fare better, and no copy of this
+ * one can count any more. A report of which a shuffler has taken a part is never made
  * again: that shuffler would count it twice. */
 static faro_status finish(faro_queue *q, const faro_client *client, faro_error *error) {
   const size_t index = find_under_way(q);
@@ -449,7 +447,7 @@ static faro_status finish(faro_queue *q, const faro_client *client, faro_error *
   faro_refusal why = FARO_REFUSAL_NONE;
   for (size_t i = 0; i < q->parts; i++) {
     done = done || q->part[i] == FARO_PART_DONE;
-    again = again && outdated(q->part[i]);
+    again = again && q->part[i] == FARO_PART_REFUSED + FARO_REFUSAL_STALE;
     if (q->part[i] >= FARO_PART_REFUSED) why = (faro_refusal)(q->part[i] - FARO_PART_REFUSED);
   }
   drop_report(q);
@@ -474,7 +472,8 @@ faro_status faro_queue_answer(faro_queue *queue, faro_client *client, long statu
     return faro_fail(error, FARO_INVALID, "no part waits for an answer");
   faro_client_replies(status, body, length, retry_after, &read, 1);
   if (reply) *reply = read;
-  queue->asked[queue->current] = true;
+  if (read.refusal == FARO_REFUSAL_TWICE) queue->held[queue->current] = faro_client_version(client);
+  else queue->asked[queue->current] = true;
   if (read.kind == FARO_REPLY_AGAIN) return FARO_OK;
   queue->part[queue->current] =
       (unsigned char)(read.kind == FARO_REPLY_DONE ? FARO_PART_DONE : FARO_PART_REFUSED + (int)read.refusal);

@@ -73,6 +73,7 @@ struct faro_queue {
   size_t parts, part_size;                       /* the report under way has these */
   unsigned char part[FARO_SHUFFLERS_MAX];        /* their states */
   bool asked[FARO_SHUFFLERS_MAX];                /* answered with AGAIN since faro_queue_again */
+  uint64_t held[FARO_SHUFFLERS_MAX];             /* the newest policy when it was answered TWICE; or 0 */
   size_t current;                                /* the part that was handed out last */
   unsigned char *report;                         /* the parts */
   bool unsaved;                                  /* they are not on the disk yet */

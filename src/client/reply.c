@@ -46,8 +46,8 @@ static faro_reply read_byte(unsigned char byte, double after) {
     return (faro_reply){.kind = FARO_REPLY_DONE};
   if (byte == FARO_VERDICT_CLOSED || byte == FARO_VERDICT_LIMITED)
     return (faro_reply){.kind = FARO_REPLY_AGAIN, .after = after};
-  if (byte == FARO_VERDICT_ELSEWHERE)
-    return (faro_reply){.kind = FARO_REPLY_AGAIN, .refusal = FARO_REFUSAL_ELSEWHERE, .after = after};
+  if (byte == FARO_VERDICT_ELSEWHERE || byte == FARO_VERDICT_TWICE)
+    return (faro_reply){.kind = FARO_REPLY_AGAIN, .refusal = (faro_refusal)byte, .after = after};
   return (faro_reply){.kind = FARO_REPLY_REFUSED,
                       .refusal = byte < FARO_VERDICT_COUNT ? (faro_refusal)byte : FARO_REFUSAL_OTHER};
 }
@@ -59,7 +59,8 @@ void faro_client_replies(long status, const void *body, size_t length, double re
   const faro_refusal refusal = common(status, body, length);
   for (size_t i = 0; i < parts; i++) {
     if (each) replies[i] = read_byte(((const unsigned char *)body)[i], after);
-    else if (refusal == FARO_REFUSAL_ELSEWHERE) replies[i] = read_byte(FARO_VERDICT_ELSEWHERE, after);
+    else if (refusal == FARO_REFUSAL_ELSEWHERE || refusal == FARO_REFUSAL_TWICE)
+      replies[i] = read_byte((unsigned char)refusal, after);
     else if (refusal != FARO_REFUSAL_NONE)
       replies[i] = (faro_reply){.kind = FARO_REPLY_REFUSED, .refusal = refusal};
     else replies[i] = (faro_reply){.kind = FARO_REPLY_AGAIN, .after = after};

@@ -354,6 +354,27 @@ refuses() {
   [ "$(grep -c '"event":"campaign-is"' "$T/analyzer.log")" = 0 ]
 }
 
+@test "life: the log says who did it, and who was refused" {
+  host
+  direct one local
+  role analyzer analyzer "$T/host.yaml"
+  operate 0 open one
+  operate 0 pause one
+  local who=$(grep -oE '[0-9a-f]{32}' "$T/admin.hashes" | head -c 8) i
+  has "$(cat "$T/analyzer.log")" "\"event\":\"draft-opened\",\"name\":\"one\",\"by\":\"$who\""
+  has "$(cat "$T/analyzer.log")" "\"state\":\"paused\",\"id\":\"one\",\"by\":\"$who\""
+  has "$(get "$admin" /v1/campaigns | head -1)" " 401 " # as a browser before it asks for a password: no line
+  not grep -q '"operator-refused"' "$T/analyzer.log"
+  for i in 1 2 3; do
+    has "$(ask POST "$admin" "/one/v1/life?do=finish" "Authorization: Bearer $(cat "$T/1.token")" | head -1)" " 401 "
+  done
+  local line=$(grep '"operator-refused"' "$T/analyzer.log" | head -1)
+  has "$line" '"level":"warning"'
+  has "$line" '"address":"127.0.0.1"'
+  not grep -q "$(cat "$T/1.token")" "$T/analyzer.log"
+  has "$(get "$admin" /metrics "Authorization: Bearer $(cat "$T/admin.tokens")")" "faro_admin_refused_total 4"
+}
+
 @test "life: a used-up budget finishes a campaign" {
   host
   direct one local 2

@@ -590,9 +590,10 @@ int fuzz_reply(const uint8_t *data, size_t size) {
   faro_client_replies(status, data + 2, size - 2, data[1], replies, parts);
   for (size_t i = 0; i < parts; i++) {
     const bool elsewhere = replies[i].refusal == FARO_REFUSAL_ELSEWHERE;
+    const bool same = elsewhere || replies[i].refusal == FARO_REFUSAL_TWICE;
     must(replies[i].kind <= FARO_REPLY_REFUSED && (replies[i].refusal <= FARO_REFUSAL_CLOSED || elsewhere));
-    must(!elsewhere || replies[i].kind == FARO_REPLY_AGAIN);
-    must(elsewhere || (replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
+    must(!same || replies[i].kind == FARO_REPLY_AGAIN);
+    must(same || (replies[i].kind == FARO_REPLY_REFUSED) == (replies[i].refusal != FARO_REFUSAL_NONE));
     must(replies[i].kind != FARO_REPLY_DONE || (status == 200 && size - 2 == parts && data[2 + i] < 2));
     must(faro_refusal_text(replies[i].refusal)[0] != '\0');
   }

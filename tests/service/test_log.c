@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "service/role/health.h"
 #include "service/role/log.h"
 
 static char path[] = "/tmp/faro-log-XXXXXX";
@@ -122,8 +123,39 @@ static void test_log__many_reasons_are_limited_together(void **state) {
   json_decref(lines);
 }
 
+/* Every role waits for its campaign at its start: that is an illness at once, and has a line of the
+ * log only if it lasts. */
+static void test_health__a_start_is_no_error_in_the_log(void **state) {
+  (void)state;
+  faro_metrics *metrics = NULL;
+  faro_health health;
+  assert_ok(faro_metrics_create(&metrics, error));
+  faro_health_init(&health, metrics);
+  health.start += 1e6; /* it does not age, however busy the machine is */
+  begin_log();
+  faro_health_set(&health, FARO_ILL_NO_CAMPAIGN, "it waits");
+  assert_false(faro_health_write(&health, true, NULL));
+  faro_health_set(&health, FARO_ILL_NO_CAMPAIGN, "");
+  assert_true(faro_health_write(&health, true, NULL));
+  faro_health_set(&health, FARO_ILL_STATE, "it is lost"); /* any other one is said at once */
+  faro_health_set(&health, FARO_ILL_NO_CAMPAIGN, "it waits");
+  health.start -= 2e6;
+  for (int i = 0; i < 2; i++) faro_health_set(&health, FARO_ILL_NO_CAMPAIGN, "it waits");
+  faro_health_set(&health, FARO_ILL_NO_CAMPAIGN, "");
+  json_t *lines = end_log();
+  assert_int_equal(json_array_size(lines), 3);
+  assert_string_equal(word(lines, 0, "reason"), "state-lost");
+  assert_string_equal(word(lines, 1, "reason"), "no-campaign");
+  assert_string_equal(word(lines, 1, "level"), "error");
+  assert_string_equal(word(lines, 2, "event"), "well-again");
+  json_decref(lines);
+  faro_health_clear(&health);
+  faro_metrics_destroy(metrics);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_health__a_start_is_no_error_in_the_log), /* before the places are taken */
       cmocka_unit_test(test_log__names_its_role_and_process),
       cmocka_unit_test(test_log__a_line_that_repeats_is_counted),
       cmocka_unit_test(test_log__many_reasons_are_limited_together),

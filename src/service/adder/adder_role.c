@@ -23,9 +23,10 @@
 #include "service/role/process.h"
 #include "service/role/reload.h"
 #include "service/shuffler/campaign_file.h"
+#include "service/shuffler/watch.h"
 
 enum { QUEUE = 4 };             /* posts that wait */
-static const double PERIOD = 5; /* seconds between looks for a move */
+static const double PERIOD = 5; /* seconds between looks at the analyzer */
 
 typedef struct role {
   const faro_adder_settings *settings;
@@ -212,6 +213,19 @@ static void follow_move(role *r, uint64_t *number) {
   free(now);
 }
 
+/* An adder sees single shares only; whether their totals can be, the analyzer sees. */
+static void ask_analyzer(role *r) {
+  char address[FARO_URL_MAX + 1], url[FARO_URL_MAX + 32];
+  faro_sent sent = {0};
+  faro_standing there = {0};
+  faro_place_address(r->place, address);
+  snprintf(url, sizeof url, "%s/v1/state", address);
+  if (faro_send_get(r->sender, url, &sent, NULL) != FARO_OK || sent.status != 200) return;
+  if (faro_standing_read(sent.bytes, sent.length, r->index, &there, NULL) == FARO_OK &&
+      memcmp(there.digest, r->campaign.digest, FARO_DIGEST_BYTES) == 0)
+    faro_standing_tell(&there, &r->health);
+}
+
 static faro_status join_campaign(role *r, faro_error *error) {
   const faro_shuffler_settings *common = &r->settings->common;
   faro_sent fresh = {0};
@@ -302,6 +316,7 @@ static void serve(role *r) {
     }
     if (faro_clock() > looked + PERIOD) {
       follow_move(r, &moved);
+      ask_analyzer(r);
       looked = faro_clock();
     }
     (void)is_well(r, false, NULL);

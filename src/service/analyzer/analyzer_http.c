@@ -267,10 +267,12 @@ static void reply_state(faro_analyzer *a, faro_http_request *request) {
   pthread_mutex_lock(&a->served.mutex);
   const uint64_t version = a->served.status.version;
   const faro_life life = a->served.life;
+  const uint64_t spoiled = life < FARO_LIFE_FINISHED ? a->served.spoiled : 0;
   pthread_mutex_unlock(&a->served.mutex);
   json_t *json =
-      json_pack("{ss sI so ss}", "campaign", faro_hex_write(a->campaign.digest, FARO_DIGEST_BYTES, digest),
-                "version", (json_int_t)version, "next", all, "state", faro_life_name(life));
+      json_pack("{ss sI so ss sI}", "campaign", faro_hex_write(a->campaign.digest, FARO_DIGEST_BYTES, digest),
+                "version", (json_int_t)version, "next", all, "state", faro_life_name(life), "spoiled",
+                (json_int_t)(spoiled >= FARO_SPOILED_MOST ? spoiled : 0));
   if (json && a->epoch > 0) {
     unsigned char proof[FARO_SIGNATURE_BYTES];
     char digits[2 * FARO_SIGNATURE_BYTES + 1];
@@ -361,6 +363,8 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
   const double since =
       applied->count > 0 ? applied->at[(applied->count - 1) % FARO_RATE_MARKS] : applied->start;
   const bool finished = a->served.life >= FARO_LIFE_FINISHED;
+  const bool paused = a->served.life == FARO_LIFE_PAUSED;
+  const uint64_t spoiled = a->served.spoiled;
   const bool fenced = a->served.fenced;
   const uint64_t seen = a->served.seen;
   pthread_mutex_unlock(&a->served.mutex);
@@ -369,6 +373,16 @@ bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons) {
            "another analyzer has taken over in epoch %" PRIu64 ", and this one is of epoch %" PRIu64
            ": it takes no batch and publishes nothing any more. Stop it, and move its database away",
            seen, a->epoch);
+  char batches[FARO_ILL_TEXT] = "";
+  if (spoiled >= FARO_SPOILED_MOST && !finished)
+    snprintf(batches, sizeof batches,
+             "the totals of the last %" PRIu64 " batches cannot be those of honest reports, so they count as "
+             "zeros: a client, or a role, is broken or lies. %s. Compare faro_adder_left_out_total, replace "
+             "the tokens of clients that are suspect, then `faro campaign resume`; or end it with `finish`",
+             spoiled,
+             paused ? "The campaign has paused, and charges no more budget"
+                    : "It was resumed, and pauses again at the next such batch");
+  faro_health_set(&a->health, FARO_ILL_SPOILED, batches);
   faro_health_set(&a->health, FARO_ILL_DATABASE, present ? "" : lost.message);
   faro_health_set(&a->health, FARO_ILL_BATCHES, stalled);
   const char *left = *a->settings->server

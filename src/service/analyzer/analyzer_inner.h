@@ -45,7 +45,9 @@ typedef struct analyzer_served {
   bool closing; /* the server stops: wake no handler any more */
   bool ending;  /* the worker is to end */
   faro_life life;
+  uint64_t spoiled; /* split counts: how many of the newest batches, in a row, are spoiled */
   const char *verb; /* what an operator wants of the worker; NULL: nothing */
+  const char *by;   /* which operator */
   bool taken;       /* the worker does it now: it cannot be withdrawn any more */
   pthread_cond_t done;
   faro_status answer; /* the worker's to that, with the reason */
@@ -69,6 +71,8 @@ typedef struct analyzer_worker {
   bool away;           /* the standby does not confirm: nothing is taken or applied */
   double confirmed;    /* when it did so last, on faro_clock; 0: never */
   uint64_t kept_seen;  /* `seen` of the database */
+  bool alarmed;        /* so many batches are spoiled that the campaign is to be paused */
+  char by[24];         /* who changes the campaign's life: an operator, or why it does so itself */
   bool unsettled;      /* a change of the campaign's life failed, and may have been kept */
   double tend_at;      /* when the connections to a database server are looked at again */
   double verify_at;    /* when the file is read anew */
@@ -131,6 +135,8 @@ void faro_analyzer_set_routes(faro_analyzer *analyzer, bool open);
 bool faro_analyzer_is_healthy(void *analyzer, bool ready, faro_text *reasons);
 /* The tag of a document: a hash of its bytes, so that one that was signed anew has another. */
 void faro_analyzer_tag(const void *bytes, size_t length, char etag[static FARO_ETAG]);
+/* So many spoiled batches in a row pause the campaign. */
+enum { FARO_SPOILED_MOST = 2 };
 /* Whether batches and reports are taken: not while the campaign is paused, nor after an operator
  * has ended it. A used-up budget is another thing: what comes then is refused one by one. */
 bool faro_analyzer_takes(faro_analyzer *analyzer);

@@ -15,6 +15,7 @@
 #include "service/analyzer/campaign_create.h"
 #include "service/role/log.h"
 #include "service/role/reload.h"
+#include "wire/split.h"
 
 /* Makes the drafted campaign the analyzer's. */
 static faro_status found(faro_analyzer *a, const faro_campaign *drafted, const faro_blob *document,
@@ -170,6 +171,15 @@ static faro_status open_plans(faro_analyzer *a, faro_error *error) {
                                                : FARO_OK;
 }
 
+/* A start after spoiled batches pauses too: the one before may have ended before it could. */
+static faro_status find_spoiled(faro_analyzer *a, faro_error *error) {
+  if (!faro_campaign_is_split(&a->campaign)) return FARO_OK;
+  const faro_status status = faro_store_spoiled_run(a->worker.store, &a->served.spoiled, error);
+  a->worker.alarmed =
+      a->served.spoiled >= FARO_SPOILED_MOST && !faro_applier_snapshot(a->worker.applier).done;
+  return status;
+}
+
 static faro_status find_epoch(faro_analyzer *a, faro_error *error) {
   const faro_status status = faro_store_epoch(a->worker.store, &a->epoch, &a->served.seen, error);
   a->worker.kept_seen = a->served.seen;
@@ -201,6 +211,7 @@ static faro_status open_state(faro_analyzer *a, faro_error *error) {
     status = faro_applied_check(a->settings->database, faro_applier_snapshot(worker->applier).batches, error);
   if (status == FARO_OK) status = faro_store_fenced(worker->store, &a->served.fenced, error);
   if (status == FARO_OK) status = find_epoch(a, error);
+  if (status == FARO_OK) status = find_spoiled(a, error);
   if (status == FARO_OK && a->served.fenced && a->campaign.shufflers == 0)
     status =
         faro_fail(error, FARO_INVALID,

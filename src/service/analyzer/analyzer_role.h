@@ -45,9 +45,9 @@ typedef struct faro_analyzer_summary {
   bool healthy;
 } faro_analyzer_summary;
 faro_analyzer_summary faro_analyzer_summarize(faro_analyzer *analyzer);
-/* Does what an operator wants (life.h): "pause", "resume", "finish", "archive". Durable on return.
- * Call it from one thread at a time. */
-faro_status faro_analyzer_change(faro_analyzer *analyzer, const char *verb,
+/* Does what an operator wants (life.h): "pause", "resume", "finish", "archive". `by`: who wants
+ * it, for the log. Durable on return. Call it from one thread at a time. */
+faro_status faro_analyzer_change(faro_analyzer *analyzer, const char *verb, const char *by,
                                  faro_error *error) FARO_WARN_UNUSED;
 /* To end: close, then stop the servers while the worker still answers parked requests, then
  * stop. */

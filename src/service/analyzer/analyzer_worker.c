@@ -9,6 +9,7 @@
 #include "service/analyzer/analyzer_inner.h"
 #include "service/analyzer/applied.h"
 #include "service/role/log.h"
+#include "wire/split.h"
 
 static const double ANSWER = 60;         /* seconds that an operator waits for the worker */
 static const double RETRY = 1, LOOK = 5; /* seconds between attempts, and between looks at the health */
@@ -132,7 +133,8 @@ static void take_life(faro_analyzer *a, faro_life life) {
   a->served.life = a->served.status.life = life;
   pthread_mutex_unlock(&a->served.mutex);
   if (news)
-    faro_log(FARO_LOG_INFO, "campaign-is", "ss ss", "state", faro_life_name(life), "id", a->campaign.id);
+    faro_log(FARO_LOG_INFO, "campaign-is", "ss ss ss", "state", faro_life_name(life), "id", a->campaign.id,
+             "by", a->worker.by);
 }
 
 /* A change that failed may have been kept all the same: a server's answer can be lost. What the
@@ -144,8 +146,9 @@ static void settle_life(faro_analyzer *a) {
   take_life(a, life);
 }
 
-static faro_status set_life(faro_analyzer *a, faro_life life, faro_error *error) {
+static faro_status set_life(faro_analyzer *a, faro_life life, const char *by, faro_error *error) {
   faro_error why = {0};
+  snprintf(a->worker.by, sizeof a->worker.by, "%s", by);
   const faro_status status = faro_store_live(a->worker.store, life, &why);
   if (status == FARO_OK) take_life(a, life);
   a->worker.unsettled = status != FARO_OK;
@@ -160,12 +163,13 @@ static void obey(faro_analyzer *a) {
   faro_life after = FARO_LIFE_OPEN;
   pthread_mutex_lock(&a->served.mutex);
   const char *verb = a->served.verb;
+  const char *by = a->served.by;
   const faro_life now = a->served.life;
   a->served.taken = verb != NULL;
   pthread_mutex_unlock(&a->served.mutex);
   if (!verb) return;
   faro_status status = faro_life_after(now, verb, &after, &why);
-  if (status == FARO_OK) status = set_life(a, after, &why);
+  if (status == FARO_OK) status = set_life(a, after, by, &why);
   pthread_mutex_lock(&a->served.mutex);
   a->served.verb = NULL;
   a->served.taken = false;
@@ -189,12 +193,13 @@ static bool wait_for_answer(analyzer_served *served) {
   return answered;
 }
 
-faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, faro_error *error) {
+faro_status faro_analyzer_change(faro_analyzer *a, const char *verb, const char *by, faro_error *error) {
   faro_life after = FARO_LIFE_OPEN;
   analyzer_served *served = &a->served;
   if (!a->worker.started) return faro_life_after(faro_analyzer_life(a), verb, &after, error);
   pthread_mutex_lock(&served->mutex);
   served->verb = verb;
+  served->by = by;
   pthread_cond_signal(&served->work);
   const bool answered = wait_for_answer(served);
   const faro_status status = answered ? served->answer : FARO_SYSTEM;
@@ -308,6 +313,32 @@ static void tell_standby(faro_analyzer *a) {
   note_answer(a, status, &error);
 }
 
+/* Batches whose totals cannot be cost budget and teach nothing, and one client can spoil every one.
+ * So after a few in a row the campaign pauses itself, and after `resume` at each further one.
+ * Nothing is applied before that is durable. */
+
+static void count_spoiled(faro_analyzer *a) {
+  const faro_applier_view view = faro_applier_snapshot(a->worker.applier);
+  if (!faro_campaign_is_split(&a->campaign)) return;
+  pthread_mutex_lock(&a->served.mutex);
+  const uint64_t spoiled = a->served.spoiled = view.spoiled > 0 ? a->served.spoiled + 1 : 0;
+  pthread_mutex_unlock(&a->served.mutex);
+  a->worker.alarmed = spoiled >= FARO_SPOILED_MOST && !view.done;
+}
+
+static bool pause_if_alarmed(faro_analyzer *a) {
+  faro_error error = {0};
+  if (!a->worker.alarmed) return true;
+  if (is_fenced(a)) return false;
+  if (faro_analyzer_life(a) == FARO_LIFE_OPEN &&
+      set_life(a, FARO_LIFE_PAUSED, "batches-spoiled", &error) != FARO_OK) {
+    faro_log_error("state-not-kept", &error);
+    return false;
+  }
+  a->worker.alarmed = false;
+  return true;
+}
+
 static bool is_open(faro_analyzer *a) {
   return faro_analyzer_life(a) == FARO_LIFE_OPEN && !a->worker.unsettled && !is_fenced(a);
 }
@@ -316,7 +347,7 @@ static bool is_open(faro_analyzer *a) {
 static bool end_if_done(faro_analyzer *a) {
   faro_error error = {0};
   if (!is_open(a) || !faro_applier_snapshot(a->worker.applier).done) return true;
-  const bool ended = set_life(a, FARO_LIFE_FINISHED, &error) == FARO_OK;
+  const bool ended = set_life(a, FARO_LIFE_FINISHED, "budget-used-up", &error) == FARO_OK;
   if (!ended) faro_log_error("state-not-kept", &error);
   return ended;
 }
@@ -325,7 +356,7 @@ static bool end_if_done(faro_analyzer *a) {
 static bool apply_all(faro_analyzer *a) {
   bool applied = true;
   bool purged = purge_log(a, faro_store_retry_purge);
-  while (applied && is_open(a) && !a->worker.away) {
+  while (applied && pause_if_alarmed(a) && is_open(a) && !a->worker.away) {
     faro_error error = {0};
     const double start = faro_clock();
     const uint64_t before = faro_applier_snapshot(a->worker.applier).batches;
@@ -333,6 +364,7 @@ static bool apply_all(faro_analyzer *a) {
     /* also one whose commit seemed to fail, and was found when the state was read again */
     if (faro_applier_snapshot(a->worker.applier).batches > before) {
       keep_number(a);
+      count_spoiled(a);
       purged = purge_log(a, faro_store_purge);
       tell_applied(a, faro_clock() - start);
     }
@@ -346,7 +378,7 @@ static bool apply_all(faro_analyzer *a) {
   }
   const bool open = faro_analyzer_life(a) == FARO_LIFE_OPEN;
   if (!open && a->worker.unkept == 0) set_stalled(a, false, "", NULL); /* nothing is applied any more */
-  return can_keep(a) && end_if_done(a) && purged && !a->worker.unsettled;
+  return can_keep(a) && end_if_done(a) && purged && !a->worker.unsettled && !a->worker.alarmed;
 }
 
 /* Batches from shufflers. */

@@ -63,6 +63,8 @@ const char *const faro_store_sql[STATEMENTS] = {
     [GET_EPOCH] = "SELECT number, seen FROM epoch",
     [SEE_EPOCH] = "INSERT INTO epoch VALUES (1, 0, ?) ON CONFLICT (one) DO UPDATE SET seen = excluded.seen",
     [SUM_SPOILED] = "SELECT CAST(coalesce(sum(spoiled), 0) AS BIGINT) FROM history",
+    [RUN_SPOILED] = "SELECT count(*) FROM history WHERE batch > "
+                    "(SELECT coalesce(max(batch), -1) FROM history WHERE spoiled = 0)",
 };
 
 static bool is_url(const char *database) {
@@ -550,6 +552,10 @@ faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learnin
 
 faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) {
   return one_number(store, SUM_SPOILED, count, error);
+}
+
+faro_status faro_store_spoiled_run(faro_store *store, uint64_t *batches, faro_error *error) {
+  return one_number(store, RUN_SPOILED, batches, error);
 }
 
 faro_status faro_store_lives(faro_store *store, faro_life_row *rows, size_t *count, faro_error *error) {

@@ -208,5 +208,7 @@ faro_status faro_store_live(faro_store *store, faro_life life, faro_error *error
 faro_status faro_store_history(faro_store *store, uint64_t batches, faro_learning_view *views, size_t *count,
                                faro_error *error) FARO_WARN_UNUSED;
 faro_status faro_store_spoiled(faro_store *store, uint64_t *count, faro_error *error) FARO_WARN_UNUSED;
+/* How many of the newest batches, in a row, have spoiled reports. */
+faro_status faro_store_spoiled_run(faro_store *store, uint64_t *batches, faro_error *error) FARO_WARN_UNUSED;
 
 #endif

@@ -35,6 +35,7 @@ typedef enum store_statement {
   PUT_VIEW,
   GET_VIEWS,
   SUM_SPOILED,
+  RUN_SPOILED,
   PUT_LIFE,
   GET_LIVES,
   GET_EPOCH,

@@ -112,7 +112,7 @@ static faro_status post(faro_sender *sender, const char *target, const void *par
   faro_reply all; /* one reason for all of them */
   faro_client_replies(sent.status == 200 ? 0 : sent.status, sent.bytes, sent.length, sent.retry_after, &all,
                       1);
-  if (all.kind != FARO_REPLY_REFUSED && all.refusal != FARO_REFUSAL_ELSEWHERE)
+  if (all.refusal == FARO_REFUSAL_NONE)
     return faro_fail(error, FARO_SYSTEM, "%s answered %ld: %.*s", target, sent.status, SHOWN,
                      sent.status == 200 ? "there must be one byte per report" : sent.bytes);
   memset(answers, (int)all.refusal, count);
@@ -129,7 +129,8 @@ faro_status faro_client_send(faro_sender *sender, const char *target, const void
   unsigned char answer = 0;
   const faro_status status = faro_client_send_many(sender, target, part, 1, size, &answer, wait, error);
   if (status != FARO_OK || answer == FARO_VERDICT_ACCEPTED || answer == FARO_VERDICT_KNOWN) return status;
-  if (answer == FARO_VERDICT_CLOSED || answer == FARO_VERDICT_LIMITED || answer == FARO_VERDICT_ELSEWHERE)
+  if (answer == FARO_VERDICT_CLOSED || answer == FARO_VERDICT_LIMITED || answer == FARO_VERDICT_ELSEWHERE ||
+      answer == FARO_VERDICT_TWICE)
     return faro_fail(error, FARO_SYSTEM, "refused for now: %s", faro_refusal_text((faro_refusal)answer));
   return faro_fail(error, FARO_INVALID, "refused: %s", faro_refusal_text((faro_refusal)answer));
 }

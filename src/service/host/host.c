@@ -157,23 +157,25 @@ static faro_status change_standby(host_place *place, const char *verb, faro_erro
 }
 
 /* Call it with `changes` held. */
-static faro_status change(host_place *place, const char *verb, faro_error *error) {
+static faro_status change(host_place *place, const char *verb, const char *by, faro_error *error) {
   faro_life after = FARO_LIFE_OPEN;
   if (place->standby && !place->analyzer) return change_standby(place, verb, error);
-  if (place->analyzer) return faro_analyzer_change(place->analyzer, verb, error);
+  if (place->analyzer) return faro_analyzer_change(place->analyzer, verb, by, error);
   if (place->waiting)
     return faro_fail(
         error, FARO_INVALID,
         "this analyzer waits for its database, which another one holds: ask that one, or stop it");
   if (!place->draft)
     return faro_fail(error, FARO_INVALID, "the campaign could not be started: %.300s", place->error.message);
-  const faro_status status = faro_life_after(FARO_LIFE_DRAFT, verb, &after, error);
-  return status == FARO_OK ? open_draft(place, error) : status;
+  faro_status status = faro_life_after(FARO_LIFE_DRAFT, verb, &after, error);
+  if (status == FARO_OK) status = open_draft(place, error);
+  if (status == FARO_OK) faro_log(FARO_LOG_INFO, "draft-opened", "ss ss", "name", place->name, "by", by);
+  return status;
 }
 
-faro_status faro_host_change(host_place *place, const char *verb, faro_error *error) {
+faro_status faro_host_change(host_place *place, const char *verb, const char *by, faro_error *error) {
   pthread_mutex_lock(&place->host->changes);
-  const faro_status status = change(place, verb, error);
+  const faro_status status = change(place, verb, by, error);
   pthread_mutex_unlock(&place->host->changes);
   return status;
 }

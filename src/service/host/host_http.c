@@ -8,6 +8,7 @@
 #include "service/analyzer/campaign_ledger.h"
 #include "service/analyzer/life.h"
 #include "service/host/host_inner.h"
+#include "service/role/admin.h"
 #include "service/role/json_text.h"
 
 /* A campaign that failed. */
@@ -214,8 +215,10 @@ static void handle_change(void *context, faro_http_request *request) {
   for (size_t i = 0; asked && !verb && faro_life_verb(i); i++)
     if (strcmp(asked, faro_life_verb(i)) == 0) verb = faro_life_verb(i);
   if (asked && strcmp(asked, FARO_HOST_PROMOTE) == 0) verb = FARO_HOST_PROMOTE;
+  char by[FARO_OPERATOR];
+  faro_admin_operator(request, by);
   const faro_status status =
-      verb ? faro_host_change(place, verb, &error)
+      verb ? faro_host_change(place, verb, by, &error)
            : faro_fail(&error, FARO_INVALID,
                        "do must be one of open, pause, resume, finish, archive, " FARO_HOST_PROMOTE);
   if (status == FARO_OK) handle_life(context, request);
@@ -336,6 +339,6 @@ void faro_host_set_services(faro_host *host) {
                                         .context = host,
                                         .healthy = is_healthy,
                                         .bare = true,
-                                        .metrics = host->metrics,
+                                        .metrics = host->service.metrics,
                                         .find = find_for_operators};
 }

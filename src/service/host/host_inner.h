@@ -44,8 +44,10 @@ struct faro_host {
 host_place *faro_host_find(const faro_host *host, const char *name, size_t length);
 /* Reads the file of a campaign: it becomes a draft, or starts if it has a database. */
 faro_status faro_host_create(faro_host *host, const char *name, faro_error *error) FARO_WARN_UNUSED;
-/* Does what an operator wants (life.h). "open" signs and starts a draft. */
-faro_status faro_host_change(host_place *place, const char *verb, faro_error *error) FARO_WARN_UNUSED;
+/* Does what an operator wants (life.h); "open" signs and starts a draft. `by`: who it is, for the
+ * log. */
+faro_status faro_host_change(host_place *place, const char *verb, const char *by,
+                             faro_error *error) FARO_WARN_UNUSED;
 
 /* host_http.c. */
 void faro_host_set_services(faro_host *host);

@@ -5,6 +5,8 @@
  *
  * A suspended connection (wait, park) comes back to dispatch when it is resumed. */
 #include <jansson.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -409,4 +411,14 @@ const char *faro_http_query(const faro_http_request *request, const char *name) 
 
 const char *faro_http_header(const faro_http_request *request, const char *name) {
   return MHD_lookup_connection_value(request->connection, MHD_HEADER_KIND, name);
+}
+
+const char *faro_http_sender(const faro_http_request *request, char text[static FARO_ADDRESS]) {
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const struct sockaddr *from = info ? info->client_addr : NULL;
+  const socklen_t size =
+      from && from->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+  if (!from || getnameinfo(from, size, text, FARO_ADDRESS, NULL, 0, NI_NUMERICHOST) != 0) *text = '\0';
+  return text;
 }

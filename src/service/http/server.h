@@ -171,6 +171,9 @@ bool faro_http_expired(const faro_http_request *request); /* has waited long eno
 /* A parameter after "?", or a header; NULL if it is missing. Valid in the handler only. */
 const char *faro_http_query(const faro_http_request *request, const char *name);
 const char *faro_http_header(const faro_http_request *request, const char *name);
+/* The address of the sender, or of the proxy in front. */
+enum { FARO_ADDRESS = 48 };
+const char *faro_http_sender(const faro_http_request *request, char text[static FARO_ADDRESS]);
 bool faro_http_posted(const faro_http_request *request); /* the method is POST */
 
 #endif

@@ -24,6 +24,7 @@ struct faro_admin {
   unsigned char *hashes;
   size_t count;
   const faro_http_service *service;
+  faro_metric *refused;
 };
 
 /* Who may enter. */
@@ -65,6 +66,25 @@ bool faro_admin_allows(const char *authorization, bool post, const unsigned char
   return found != 0;
 }
 
+void faro_admin_operator(const faro_http_request *request, char name[static FARO_OPERATOR]) {
+  unsigned char token[FARO_TOKEN_BYTES];
+  unsigned char hash[FARO_HASH_BYTES];
+  *name = '\0';
+  if (!read_token(faro_http_header(request, "Authorization"), faro_http_posted(request), token)) return;
+  faro_token_hash(token, hash);
+  sodium_memzero(token, sizeof token);
+  (void)faro_hex_write(hash, (FARO_OPERATOR - 1) / 2, name);
+}
+
+/* Without any token it may be a browser, which asks for a password only then: that has no line. */
+static void tell_refused(const faro_admin *a, const faro_http_request *request, bool has_token) {
+  char from[FARO_ADDRESS];
+  faro_metric_add(a->refused, 1);
+  if (has_token)
+    faro_log(FARO_LOG_WARNING, "operator-refused", "ss ss", "reason", "not an operator's token", "address",
+             faro_http_sender(request, from));
+}
+
 static faro_status enter(void *context, const faro_http_request *request, faro_error *error) {
   faro_admin *a = context;
   const char *authorization = faro_http_header(request, "Authorization");
@@ -73,6 +93,7 @@ static faro_status enter(void *context, const faro_http_request *request, faro_e
   const bool allowed = faro_admin_allows(authorization, post, a->hashes, a->count);
   pthread_rwlock_unlock(&a->lock);
   if (allowed) return FARO_OK;
+  tell_refused(a, request, authorization != NULL);
   return faro_fail(error, FARO_INVALID,
                    post ? "an operator's token is required: Authorization: Bearer TOKEN"
                         : "an operator's token is required, as a Bearer token or as the password");
@@ -135,6 +156,8 @@ faro_status faro_admin_bind(faro_admin **admin, const faro_http_settings *settin
 faro_status faro_admin_serve(faro_admin *admin, const faro_http_service *service, faro_error *error) {
   if (!admin) return FARO_OK;
   admin->service = service;
+  admin->refused = faro_metrics_counter(service->metrics, "faro_admin_refused_total", "",
+                                        "Requests to the admin port without an operator's token.");
   const faro_http_service own = {
       .context = admin, .metrics = admin->metrics, .bare = true, .find = behind, .enter = enter};
   return faro_http_serve(admin->http, &own, error);

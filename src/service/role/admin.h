@@ -39,6 +39,11 @@ enum { FARO_ADMIN_HEADER = 96 };
 faro_status faro_admin_header(const char *path, char header[static FARO_ADMIN_HEADER],
                               faro_error *error) FARO_WARN_UNUSED;
 
+/* An operator by the first digits of the hash of the token, as the file of hashes has it; "" if
+ * there is none. Not whether it may enter. */
+enum { FARO_OPERATOR = 9 };
+void faro_admin_operator(const faro_http_request *request, char name[static FARO_OPERATOR]);
+
 /* Whether the value of the header Authorization (NULL: none) has one of the tokens. The time does
  * not depend on how much of a token is right. */
 bool faro_admin_allows(const char *authorization, bool post, const unsigned char *hashes, size_t count);

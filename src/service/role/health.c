@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "service/role/log.h"
+
+static const double START = 5; /* seconds */
 
 static const char *const label[FARO_ILLS] = {
 #define X(name, label, serves) label,
@@ -25,6 +28,7 @@ void faro_health_init(faro_health *h, faro_metrics *metrics) {
 #undef X
   };
   memset(h, 0, sizeof *h);
+  h->start = faro_clock();
   pthread_mutex_init(&h->mutex, NULL);
   pthread_mutex_init(&h->change, NULL);
   for (size_t i = 0; i < FARO_ILLS; i++)
@@ -43,18 +47,20 @@ const char *faro_health_words(const faro_error *error) {
 }
 
 /* Before the text is changed: who sees it sees the gauge and the log, too. */
-static void tell_change(const faro_health *h, faro_ill ill, bool before, const char *now) {
-  if (before == (*now != '\0')) return;
-  faro_metric_set(h->gauge[ill], *now != '\0');
-  if (before) faro_log(FARO_LOG_INFO, "well-again", "ss", "reason", label[ill]);
+static void tell_change(faro_health *h, faro_ill ill, const char *now) {
+  const bool is = *now != '\0';
+  const bool starting = ill == FARO_ILL_NO_CAMPAIGN && faro_clock() < h->start + START;
+  faro_metric_set(h->gauge[ill], is);
+  if (h->logged[ill] == is || (is && starting)) return;
+  h->logged[ill] = is;
+  if (!is) faro_log(FARO_LOG_INFO, "well-again", "ss", "reason", label[ill]);
   else faro_log(FARO_LOG_ERROR, "unwell", "ss ss", "reason", label[ill], "text", now);
 }
 
 void faro_health_set(faro_health *h, faro_ill ill, const char *text) {
   const char *now = text ? text : "";
-  char was[FARO_ILL_TEXT];
   pthread_mutex_lock(&h->change); /* a log that is not read keeps nobody from the texts */
-  tell_change(h, ill, faro_health_get(h, ill, was), now);
+  tell_change(h, ill, now);
   pthread_mutex_lock(&h->mutex);
   snprintf(h->text[ill], FARO_ILL_TEXT, "%s", now);
   pthread_mutex_unlock(&h->mutex);

@@ -1,8 +1,9 @@
 /* health: why a role is unwell, if it is. /healthz, /metrics, the log and the page say the same,
  * because all of them ask here.
  *
- * A role sets and clears reasons; each begins and ends with one line in the log. May be used from
- * any thread. */
+ * A role sets and clears reasons; each begins and ends with one line in the log. Every role waits
+ * for its campaign at its start, so that has a line only if it lasts for longer than five seconds.
+ * May be used from any thread. */
 #ifndef FARO_SERVICE_ROLE_HEALTH_H
 #define FARO_SERVICE_ROLE_HEALTH_H
 
@@ -30,6 +31,7 @@
   X(HANDOVER, "batches-not-taken", true)            /* the analyzer does not take batches */                 \
   X(LEFT, "batches-left", true)                     /* nor ever will: the campaign has ended, it says */     \
   X(ADDER, "adder-unwell", true)                    /* a shuffler's adder is away, or elsewhere */           \
+  X(SPOILED, "batches-spoiled", true)               /* totals that cannot be, in a row: it has paused */     \
   X(PLAN, "plan-refused", false)                    /* the analyzer's plan is not one of the campaign */     \
   X(REFUSALS, "reports-refused", true)              /* almost all reports are refused */
 
@@ -44,6 +46,8 @@ enum { FARO_ILL_TEXT = 400 };
 
 typedef struct faro_health {
   pthread_mutex_t change;              /* held by who sets or clears a reason; comes first */
+  double start;                        /* guarded by `change`, by faro_clock */
+  bool logged[FARO_ILLS];              /* guarded by `change`: its beginning is in the log */
   pthread_mutex_t mutex;               /* guards `text` */
   char text[FARO_ILLS][FARO_ILL_TEXT]; /* empty: this is not a reason now */
   faro_metric *gauge[FARO_ILLS];

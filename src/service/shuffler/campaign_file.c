@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "service/role/log.h"
 #include "service/role/process.h"
+
+static const double PATIENCE = 5; /* seconds; roles may be started in any order */
 
 faro_status faro_campaign_file_load(faro_campaign *campaign, const char *path,
                                     const unsigned char signer[static FARO_KEY_BYTES], faro_error *error) {
@@ -55,6 +58,7 @@ faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path,
   *fresh = (faro_sent){0};
   if (access(path, F_OK) == 0) return load_kept(campaign, path, place, sender, error);
   faro_backoff backoff = {0};
+  const double start = faro_clock();
   for (bool told = false;;) {
     faro_error inner = {0};
     bool again = false;
@@ -64,8 +68,9 @@ faro_status faro_campaign_file_obtain(faro_campaign *campaign, const char *path,
       return status == FARO_OK ? faro_place_apply(place, campaign, error) : status;
     }
     faro_place_failed(place);
-    if (!told) faro_log_error("campaign-awaited", &inner);
-    told = true;
+    const bool long_now = faro_clock() > start + PATIENCE;
+    if (long_now && !told) faro_log_error("campaign-awaited", &inner);
+    told = long_now;
     if (faro_process_wait((int)(faro_backoff_next(&backoff) * 1000)))
       return faro_fail(error, FARO_INTERRUPTED, "stopped before the campaign arrived");
   }

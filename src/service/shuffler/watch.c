@@ -41,14 +41,15 @@ faro_status faro_standing_read(const char *text, size_t length, size_t shuffler,
   const char *state = "open"; /* an analyzer of an older release does not say it */
   const char *proof = "";
   json_t *next = NULL;
-  json_int_t version = 0, epoch = 0;
+  json_int_t version = 0, epoch = 0, spoiled = 0;
   json_t *json = json_loadb(text, length, JSON_REJECT_DUPLICATES, NULL);
-  const bool read =
-      json && json_unpack(json, "{ss sI so s?s s?I s?s}", "campaign", &campaign, "version", &version, "next",
-                          &next, "state", &state, "epoch", &epoch, "proof", &proof) == 0;
+  const bool read = json && json_unpack(json, "{ss sI so s?s s?I s?s s?I}", "campaign", &campaign, "version",
+                                        &version, "next", &next, "state", &state, "epoch", &epoch, "proof",
+                                        &proof, "spoiled", &spoiled) == 0;
   const json_t *number = read ? json_array_get(next, shuffler) : NULL;
   const bool proven =
       read && epoch > 0 && faro_hex_read(proof, strlen(proof), standing->proof, FARO_SIGNATURE_BYTES);
+  if (spoiled > 0) standing->spoiled = (uint64_t)spoiled;
   const bool good = json_is_integer(number) && json_integer_value(number) >= 0 && version >= 1 &&
                     (epoch == 0 || proven) &&
                     faro_hex_read(campaign, strlen(campaign), standing->digest, FARO_DIGEST_BYTES);
@@ -60,6 +61,16 @@ faro_status faro_standing_read(const char *text, size_t length, size_t shuffler,
   return good ? FARO_OK
               : faro_fail(error, FARO_INVALID,
                           "/v1/state must say campaign, version, and next of shuffler %zu", shuffler);
+}
+
+void faro_standing_tell(const faro_standing *standing, faro_health *health) {
+  char text[FARO_ILL_TEXT] = "";
+  if (standing->spoiled > 0)
+    snprintf(text, sizeof text,
+             "the analyzer says that the totals of the last %" PRIu64 " batches cannot be those of honest "
+             "reports; they count as zeros, and the campaign pauses. Its /healthz says what to do",
+             standing->spoiled);
+  faro_health_set(health, FARO_ILL_SPOILED, text);
 }
 
 /* Who is greeted, and who greets. */
@@ -96,6 +107,8 @@ static void compare(faro_watch *w, const faro_spool_state *before, const faro_st
              "campaign",
              peer(p), self(p), there->next - 1, self(p), after.number);
   faro_health_set(p->health, FARO_ILL_DIFFERS, text);
+  if (!p->joiner && memcmp(there->digest, p->campaign->digest, FARO_DIGEST_BYTES) == 0)
+    faro_standing_tell(there, p->health);
   atomic_store(p->ended, there->ended && !after.over && *text == '\0');
 }
 

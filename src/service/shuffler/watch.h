@@ -2,7 +2,8 @@
  * five seconds. A collector does the same with its joiner.
  *
  *   shuffler -> POST /v1/state, a greeting (wire.h)  -> analyzer compares
- *   shuffler compares <- {"campaign", "version", "next", "state", "epoch", "proof"} <-
+ *   shuffler compares <- {"campaign", "version", "next", "state", "epoch", "proof",
+ *                        "spoiled"} <-
  *
  * It also asks whether the campaign has moved (place.h). If the analyzer has a standby, it greets
  * that too, and each other address: the analyzer of the highest epoch is the one that counts. A
@@ -49,11 +50,14 @@ typedef struct faro_standing {
   uint64_t version; /* the published policy's; of a joiner, what it can be at most */
   uint64_t next;    /* the batch that it expects next of this shuffler or collector */
   bool ended;       /* an operator has ended the campaign, or its budget is used up */
+  uint64_t spoiled; /* split counts: batches in a row that are, if these are too many */
   uint64_t epoch;   /* 0: no standby has taken over, or an analyzer of an older release */
   unsigned char proof[FARO_SIGNATURE_BYTES]; /* that the epoch is the analyzer's; not verified */
 } faro_standing;
 /* Reads an answer of /v1/state. */
 faro_status faro_standing_read(const char *text, size_t length, size_t shuffler, faro_standing *standing,
                                faro_error *error) FARO_WARN_UNUSED;
+/* Says in the health whether batches are spoiled. */
+void faro_standing_tell(const faro_standing *standing, faro_health *health);
 
 #endif

@@ -224,7 +224,7 @@ static const char twice[] = "{\"error\": \"this client is in the open batch alre
 static const char whole[] = "{\"error\": \"the body must be one or more whole reports of this campaign\"}";
 static const char replay[] = "{\"error\": \"the sequence number was used before\"}";
 
-/* Reports a choice that is refused as stale, twice and stale again, with a newer policy after each.
+/* Reports a choice that is refused as stale three times, with a newer policy after each.
  * Returns the number of messages that were made. */
 static uint64_t messages(const char *kind, size_t shufflers, faro_level level, uint64_t contributions) {
   device v = begin(kind, shufflers, level, contributions, 0);
@@ -237,7 +237,7 @@ static uint64_t messages(const char *kind, size_t shufflers, faro_level level, u
     assert_int_equal(made.version, version);
     assert_int_equal(made.sequence, last + 1); /* a number is used once */
     last = made.sequence;
-    (void)answer(&v, version == 4 ? 200 : 409, version == 4 ? "\0" : version == 2 ? twice : stale);
+    (void)answer(&v, version == 4 ? 200 : 409, version == 4 ? "\0" : stale);
     assert_int_equal(next(&v, NULL).sequence, 0); /* it needs a newer policy */
   }
   assert_int_equal(count(&v).waiting, 0);
@@ -271,6 +271,66 @@ static void test_queue__a_refused_report_is_made_again_where_that_is_private(voi
   assert_int_equal(messages("local-bits", 0, FARO_LEVEL_USER, 9), 4);
   assert_int_equal(messages("local-bits", 0, FARO_LEVEL_USER, 2), 2);
   assert_int_equal(messages("local-bits", 0, FARO_LEVEL_EVENT, 1), 1);
+}
+
+/* A shuffler that answers as docs/protocol.md says, to one client in batches of one policy each. */
+typedef struct counter {
+  uint64_t open, last, batch; /* the open batch, the last number, and its batch */
+  double sum;                 /* how many were accepted */
+} counter;
+
+static const char *arrives(counter *c, const faro_wire_report *report) {
+  if (report->sequence == c->last) return "\1";
+  if (report->sequence < c->last) return replay;
+  if (report->version + 1 < c->open || report->version > c->open) return stale;
+  if (c->batch == c->open) return twice;
+  c->last = report->sequence;
+  c->batch = c->open;
+  c->sum++;
+  return "\0";
+}
+
+static faro_reply_kind reply_to(device *v, const char *what) {
+  return answer(v, *what < 2 ? 200 : 409, what).kind;
+}
+
+/* The first copy of a report is late in the network, and the second one finds its client in the
+ * open batch. Then the first one arrives, and counts. A new report of the same choice would count
+ * it once more. */
+static void test_queue__a_late_copy_counts_a_choice_once(void **state) {
+  (void)state;
+  for (int arrive = 0; arrive < 3; arrive++) { /* the late copy: in the next batch, the one after, never */
+    device v = begin("shuffle-bits", 1, FARO_LEVEL_USER, 50, 0);
+    counter c = {.open = 1};
+    faro_queue_post post;
+    unsigned char late[4096];
+    assert_ok(faro_queue_add(v.queue, v.client, 1, x, 0.5, error));
+    assert_ok(faro_queue_add(v.queue, v.client, 1, x, 0.7, error));
+    faro_wire_report first = next(&v, NULL);
+    c.open = 2; /* its batch closes on the way, and it is taken into the next one */
+    assert_int_equal(reply_to(&v, arrives(&c, &first)), FARO_REPLY_DONE);
+    restart(&v, 2);
+    const faro_wire_report second = next(&v, &post);
+    memcpy(late, post.bytes, post.length);
+    assert_int_equal(second.sequence, 2);
+    assert_int_equal(reply_to(&v, arrives(&c, &second)), FARO_REPLY_AGAIN);
+    assert_int_equal(next(&v, NULL).sequence, 0); /* not before the next policy */
+    faro_queue_again(v.queue);
+    assert_int_equal(next(&v, NULL).sequence, 0);
+    for (c.open = 3; c.open < 7; c.open++) {
+      if ((uint64_t)arrive + 3 == c.open) (void)arrives(&c, &second);
+      if (c.open % 2) restart(&v, c.open);
+      else give_policy(&v, c.open);
+      const faro_wire_report again = next(&v, &post);
+      if (again.sequence == 0) continue;
+      if (again.sequence == 2) assert_memory_equal(post.bytes, late, post.length);
+      (void)reply_to(&v, arrives(&c, &again));
+    }
+    assert_true(c.sum == 2); /* each choice once */
+    assert_int_equal(count(&v).delivered, 2);
+    assert_int_equal(count(&v).waiting + count(&v).refused, 0);
+    end(&v);
+  }
 }
 
 static void test_queue__refused_for_good_is_said(void **state) {
@@ -624,7 +684,7 @@ static void test_reply__every_answer_has_a_meaning(void **state) {
        "\7\5\x63",
        3,
        3,
-       {FARO_REPLY_REFUSED, FARO_REPLY_REFUSED, FARO_REPLY_REFUSED},
+       {FARO_REPLY_REFUSED, FARO_REPLY_AGAIN, FARO_REPLY_REFUSED},
        {FARO_REFUSAL_STALE, FARO_REFUSAL_TWICE, FARO_REFUSAL_OTHER}},
       {200, "<html>", 6, 1, {FARO_REPLY_AGAIN}, {0}}, /* a portal's page */
       {200, "\n", 1, 1, {FARO_REPLY_AGAIN}, {0}},     /* limited for now */
@@ -637,6 +697,7 @@ static void test_reply__every_answer_has_a_meaning(void **state) {
        2,
        {FARO_REPLY_REFUSED, FARO_REPLY_REFUSED},
        {FARO_REFUSAL_STALE, FARO_REFUSAL_STALE}},
+      {409, twice, sizeof twice - 1, 1, {FARO_REPLY_AGAIN}, {FARO_REFUSAL_TWICE}},
       {409, stale, 30, 1, {FARO_REPLY_AGAIN}, {0}}, /* cut off */
       {409, "no reports are collected now", 28, 1, {FARO_REPLY_REFUSED}, {FARO_REFUSAL_CLOSED}},
       {503, "no reports are collected now", 28, 1, {FARO_REPLY_AGAIN}, {0}},
@@ -677,6 +738,7 @@ int main(void) {
       cmocka_unit_test(test_queue__keeps_how_and_under_which_keys_it_was_spent),
       cmocka_unit_test(test_queue__one_report_for_each_policy),
       cmocka_unit_test(test_queue__a_refused_report_is_made_again_where_that_is_private),
+      cmocka_unit_test(test_queue__a_late_copy_counts_a_choice_once),
       cmocka_unit_test(test_queue__refused_for_good_is_said),
       cmocka_unit_test(test_queue__parts_are_tracked_one_by_one),
       cmocka_unit_test(test_queue__keeps_so_many_and_says_what_it_dropped),
