@@ -194,8 +194,8 @@ FARO_API char *faro_release_grounds(const faro_release *release);
  * others state_size is 0 and save refuses. Save refuses while a batch is open. Load refuses, with
  * nothing changed, anything that save cannot have written for such a release: another size,
  * version, kind or parameter, more batches than are allowed, numbers out of range. A state that an
- * earlier faro wrote (version 2) is loaded; it does not say which grid, link, bound, blocks and
- * secret it was made with.
+ * earlier faro wrote (version 2) is loaded; it does not say which grid, link, bound, blocks, secret
+ * and local_epsilon it was made with.
  *
  * Continue a state once, and do not use the release that it was saved from again: two that continue
  * from one state publish the same past sums twice, each with fresh noise, and no claim covers both.
