@@ -62,8 +62,8 @@ typedef struct faro_release_params {
    * kinds that adapt, under `tight`, in simulation. */
   bool adaptive;
   /* Above 0: the epsilon of one user's messages by themselves, at delta; that of the claim then
-   * follows, and `epsilon` is not read. shuffle-bits and shuffle-gaussian under `paper`, on moments,
-   * without `anytime`. */
+   * follows, and `epsilon` is not read. shuffle-bits and shuffle-gaussian under `paper`, on
+   * moments, without `anytime`. */
   double local_epsilon;
   faro_calibration calibration;
 } faro_release_params;

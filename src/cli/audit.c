@@ -41,8 +41,8 @@ static bool remembers(const faro_release_kind *kind) {
 }
 
 /* Small batches are cheap, but amplify nothing, and a third one in a growing schedule is the first
- * of another size. Deployments are calibrated tight, as campaigns are, and a coarse grid keeps their
- * bits few. */
+ * of another size. Deployments are calibrated tight, as campaigns are, and a coarse grid keeps
+ * their bits few. */
 static const setting settings[] = {
     {"plain", .params = {.batch = 100}},
     {"later", .params = {.batch = 10, .horizon = 80}, .place = 35, .fits = remembers},
@@ -223,8 +223,8 @@ static faro_status describe(const request *r, const item *it, faro_contribution 
 }
 
 /* Whether the release can be made and played like this. In other settings than plain it is left out
- * if not: noise bits are drawn one by one where it is deployed, and published constants give hundreds
- * of millions of them. */
+ * if not: deployed noise bits are drawn one by one, and published constants give hundreds of
+ * millions of them. */
 static bool is_possible(const request *r, const item *it) {
   faro_contribution c;
   faro_release *release = NULL;

@@ -316,7 +316,8 @@ static void test_state__of_other_parameters_is_refused_for_each_of_them(void **s
   }
 }
 
-/* Version 2, which had no grid, link, blocks, secret, bound and local_epsilon, is what an older server wrote. */
+/* Version 2, which had no grid, link, blocks, secret, bound and local_epsilon, is what an older
+ * server wrote. */
 static void test_state__of_the_version_before_goes_on(void **state) {
   (void)state;
   enum { VERSION_AT = 8, SIZE_AT = 16, ADDED_AT = 200, ADDED = 48 };
