@@ -127,7 +127,7 @@ FARO_API const char *faro_claim_trust(const faro_claim *claim);
 enum { FARO_VIEW_SIZE = 160 };
 FARO_API const char *faro_claim_view(const faro_claim *claim, char out[FARO_VIEW_SIZE]);
 /* In one line, with numbers rounded up: "(1, 1e-6), proven, trust shuffle, event level", and then
- * what the claim leaves out and what it assumes. */
+ * what the claim leaves out and what it assumes. What a user's own messages give is not in it. */
 enum { FARO_CLAIM_SIZE = 400 };
 FARO_API const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAIM_SIZE]);
 

@@ -62,7 +62,8 @@ typedef struct faro_release_params {
    * kinds that adapt, under `tight`, in simulation. */
   bool adaptive;
   /* Above 0: the epsilon of one user's messages by themselves, at delta; that of the claim then
-   * follows, and `epsilon` is not read. shuffle-bits and shuffle-gaussian under `paper`. */
+   * follows, and `epsilon` is not read. shuffle-bits and shuffle-gaussian under `paper`, on
+   * moments, without `anytime`. */
   double local_epsilon;
   faro_calibration calibration;
 } faro_release_params;
@@ -193,8 +194,8 @@ FARO_API char *faro_release_grounds(const faro_release *release);
  * others state_size is 0 and save refuses. Save refuses while a batch is open. Load refuses, with
  * nothing changed, anything that save cannot have written for such a release: another size,
  * version, kind or parameter, more batches than are allowed, numbers out of range. A state that an
- * earlier faro wrote (version 2) is loaded; it does not say which grid, link, bound, blocks and
- * secret it was made with.
+ * earlier faro wrote (version 2) is loaded; it does not say which grid, link, bound, blocks, secret
+ * and local_epsilon it was made with.
  *
  * Continue a state once, and do not use the release that it was saved from again: two that continue
  * from one state publish the same past sums twice, each with fresh noise, and no claim covers both.

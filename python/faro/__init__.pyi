@@ -30,14 +30,15 @@ class Claim:
     standing: str
     by: str
     adversary_sees: str
+    actions: str
     protects: str
     assumes: Optional[str]
     local_epsilon: float
     local_delta: float
     simulation: bool
     def __init__(self, epsilon: Optional[float], delta: Optional[float], trust: str, level: str, contributions: int,
-                 proven: bool, standing: str, by: str, adversary_sees: str, protects: str, assumes: Optional[str],
-                 local_epsilon: float = ..., local_delta: float = ..., simulation: bool = ...) -> None: ...
+                 proven: bool, standing: str, by: str, adversary_sees: str, actions: str, protects: str,
+                 assumes: Optional[str], local_epsilon: float = ..., local_delta: float = ..., simulation: bool = ...) -> None: ...
 
 class Policy:
     rule: str

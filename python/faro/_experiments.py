@@ -96,7 +96,7 @@ def _claim(values):
     return Claim(epsilon=get("epsilon"), delta=get("delta"), trust=get("trust", "none"), level=get("level", "event"),
                  contributions=get("contributions") or 1, proven=get("standing") == "proven",
                  standing=get("standing", "no privacy"), by=get("by", ""), adversary_sees=get("adversary_sees", ""),
-                 protects=get("protects", "all"), assumes=get("assumes"),
+                 actions=get("actions", "others"), protects=get("protects", "all"), assumes=get("assumes"),
                  local_epsilon=local.get("epsilon", 0.0), local_delta=local.get("delta", 0.0), simulation=True)
 
 

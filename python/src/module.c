@@ -45,6 +45,7 @@ PyObject *claim_dict(const faro_claim *claim, const char *assumes) {
   dict_take(dict, "proven", PyBool_FromLong(claim->proven), &ok);
   dict_take(dict, "standing", PyUnicode_FromString(faro_claim_standing(claim)), &ok);
   dict_take(dict, "by", PyUnicode_FromString(claim->by), &ok);
+  dict_take(dict, "actions", PyUnicode_FromString(faro_actions_name(claim->actions)), &ok);
   dict_take(dict, "protects", PyUnicode_FromString(faro_protects_name(claim->protects)), &ok);
   dict_take(dict, "assumes", Py_BuildValue("z", claim->trust == FARO_TRUST_NONE ? NULL : said), &ok);
   dict_take(dict, "adversary_sees", PyUnicode_FromString(faro_claim_view(claim, seen)), &ok);
@@ -67,6 +68,7 @@ static bool read_trust(faro_claim *claim, const char *trust) {
 PyObject *claim_line(PyObject *module, PyObject *given) {
   const char *trust = NULL;
   const char *level = NULL;
+  const char *actions = NULL;
   const char *protects = NULL;
   const char *assumes = NULL;
   unsigned long long contributions = 1;
@@ -74,9 +76,11 @@ PyObject *claim_line(PyObject *module, PyObject *given) {
   char line[FARO_CLAIM_SIZE];
   faro_claim claim = {0};
   (void)module;
-  if (!PyArg_ParseTuple(given, "ddssKpsz", &claim.epsilon, &claim.delta, &trust, &level, &contributions,
-                        &proven, &protects, &assumes))
+  if (!PyArg_ParseTuple(given, "ddssKpssz", &claim.epsilon, &claim.delta, &trust, &level, &contributions,
+                        &proven, &actions, &protects, &assumes))
     return NULL;
+  if (!faro_actions_find(actions, &claim.actions))
+    return errors_invalid("actions must be one of hidden, others, all (got %.40s)", actions);
   if (!read_trust(&claim, trust)) return errors_invalid("trust must be a trust model (got %.40s)", trust);
   if (!faro_level_find(level, &claim.level))
     return errors_invalid("level must be one of event, user (got %.40s)", level);
@@ -137,8 +141,8 @@ static PyMethodDef functions[] = {
     {"learners", learners, METH_NOARGS, "learners()\n--\n\nThe learners, as dictionaries."},
     {"releases", releases, METH_NOARGS, "releases()\n--\n\nThe releases, as dictionaries."},
     {"claim_line", claim_line, METH_VARARGS,
-     "claim_line(epsilon, delta, trust, level, contributions, proven, protects, assumes)\n--\n\nA claim in "
-     "one line."},
+     "claim_line(epsilon, delta, trust, level, contributions, proven, actions, protects, assumes)\n--\n\n"
+     "A claim in one line."},
     {"environments", environments, METH_NOARGS, "environments()\n--\n\nThe environments, as dictionaries."},
     {0}};
 

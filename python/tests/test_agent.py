@@ -309,6 +309,16 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(faro.InvalidError, "protects must be one of all, rewards"):
             str(dataclasses.replace(claim, protects="arms"))
 
+    def test_a_claim_says_that_actions_must_stay_hidden(self):
+        claim = make().claim
+        self.assertEqual(claim.actions, "others")
+        hidden = dataclasses.replace(claim, actions="hidden")
+        self.assertIn("event level, actions hidden [simulation]", str(hidden))
+        self.assertIn("actions='hidden'", repr(hidden))
+        self.assertNotIn("hidden", str(claim))
+        with self.assertRaisesRegex(faro.InvalidError, "actions must be one of hidden, others, all .got seen."):
+            str(dataclasses.replace(claim, actions="seen"))
+
     def test_what_a_claim_rests_on(self):
         self.assertGreater(make().gaussian(1)[0], 0)
         self.assertIn("mechanism", make().grounds())

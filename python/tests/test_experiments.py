@@ -62,6 +62,12 @@ class Run(unittest.TestCase):
         self.assertEqual(again.rows, results.rows)
         self.assertTrue(os.path.exists(self.path("again", "report.html")))
 
+    def test_results_say_which_actions_must_stay_hidden(self):
+        results = faro.run({"horizon": 500, "instances": 1, "environment": SMALL["environment"], "algorithms": [
+            {"label": "secret", "learner": "hanna", "release": "shuffle-laplace", "assignment": "secret"}]})
+        self.assertEqual(results.claims[0].actions, "hidden")
+        self.assertIn("trust shuffle, event level, actions hidden [simulation]", repr(results))
+
     def test_results_say_what_is_claimed(self):
         results = faro.run(SMALL)
         self.assertEqual([c.standing for c in results.claims], ["no privacy", "proven"] * 2)

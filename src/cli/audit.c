@@ -41,7 +41,8 @@ static bool remembers(const faro_release_kind *kind) {
 }
 
 /* Small batches are cheap, but amplify nothing, and a third one in a growing schedule is the first
- * of another size. A coarse grid keeps the bits of a deployment few. */
+ * of another size. Deployments are calibrated tight, as campaigns are, and a coarse grid keeps
+ * their bits few. */
 static const setting settings[] = {
     {"plain", .params = {.batch = 100}},
     {"later", .params = {.batch = 10, .horizon = 80}, .place = 35, .fits = remembers},
@@ -221,12 +222,15 @@ static faro_status describe(const request *r, const item *it, faro_contribution 
   return status == FARO_OK && it->data == BLOCKS ? faro_contribution_split(c, 2, error) : status;
 }
 
-/* Whether the release can be made like this. In other settings than plain it is left out if not. */
+/* Whether the release can be made and played like this. In other settings than plain it is left out
+ * if not: deployed noise bits are drawn one by one, and published constants give hundreds of
+ * millions of them. */
 static bool is_possible(const request *r, const item *it) {
   faro_contribution c;
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
   if (it->setting->fits && !it->setting->fits(it->kind)) return false;
+  if (it->setting->deployed && it->calibration != FARO_CALIBRATION_TIGHT) return false;
   if (it->setting->deployed && faro_secure_open(&secure, NULL) != FARO_OK) return false;
   const faro_source source = secure ? faro_source_all_parties(secure) : faro_source_none();
   const bool possible = describe(r, it, &c, NULL) == FARO_OK &&
@@ -447,6 +451,9 @@ static void print_table(const request *r, const item *items, size_t count) {
 
 static int execute(const request *r) {
   const size_t count = collect(r, NULL);
+  if (count == 0 && r->setting > 0 && r->setting < SETTINGS)
+    return cli_usage(&cli_audit, "--setting: with these options no release is played in %s",
+                     settings[r->setting].name);
   if (count == 0)
     return cli_usage(&cli_audit, "--calibration: no release offers %s",
                      faro_calibration_name(r->params.calibration));

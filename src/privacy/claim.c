@@ -152,9 +152,10 @@ const char *faro_claim_text(const faro_claim *claim, char out[FARO_CLAIM_SIZE]) 
   }
   if (claim->contributions > 1)
     snprintf(rounds, sizeof rounds, ", %llu rounds", (unsigned long long)claim->contributions);
-  snprintf(out, FARO_CLAIM_SIZE, "%s, %s, trust %s, %s level%s%s%s%s%s",
+  snprintf(out, FARO_CLAIM_SIZE, "%s, %s, trust %s, %s level%s%s%s%s%s%s",
            faro_pair_above(claim->epsilon, claim->delta, pair), faro_claim_standing(claim),
-           faro_claim_trust(claim), faro_level_name(claim->level), rounds, all ? "" : ", ",
+           faro_claim_trust(claim), faro_level_name(claim->level), rounds,
+           claim->actions == FARO_ACTIONS_HIDDEN ? ", actions hidden" : "", all ? "" : ", ",
            all ? "" : faro_protects_text(claim->protects), assumes ? ", assumes that " : "", assumed);
   return out;
 }

@@ -110,6 +110,11 @@ static faro_status validate_local(const faro_release_kind *kind, const faro_rele
                      "local_epsilon must be 0 for %s: there is a theorem for shuffle-bits and "
                      "shuffle-gaussian, under calibration paper and level event",
                      kind->name);
+  if (params->anytime)
+    return faro_fail(error, FARO_INVALID,
+                     "local_epsilon must be 0 under anytime (got %g): the epsilon of a release follows from "
+                     "its batches, and each release has others",
+                     params->local_epsilon);
   if (!(params->local_epsilon >= 1e-4 && params->local_epsilon <= 1000))
     return faro_fail(error, FARO_INVALID, "local_epsilon must be 0.0001 .. 1000 (got %g)",
                      params->local_epsilon);
@@ -118,8 +123,9 @@ static faro_status validate_local(const faro_release_kind *kind, const faro_rele
 
 static faro_status validate_budget(const faro_release_kind *kind, const faro_release_params *params,
                                    faro_error *error) {
+  const bool follows = params->local_epsilon > 0; /* epsilon, which is not read */
   if (kind->trust == FARO_TRUST_NONE) return FARO_OK;
-  if (!(params->epsilon >= 1e-4 && params->epsilon <= 1000))
+  if (!follows && !(params->epsilon >= 1e-4 && params->epsilon <= 1000))
     return faro_fail(error, FARO_INVALID, "epsilon must be 0.0001 .. 1000 (got %g)", params->epsilon);
   if (!(params->delta >= 1e-15 && params->delta < 1))
     return faro_fail(error, FARO_INVALID, "delta must be at least 1e-15 and below 1 (got %g)", params->delta);

@@ -239,6 +239,10 @@ static faro_status create(faro_release **release, const faro_release_kind *kind,
         error, FARO_INVALID,
         "calibration must be tight for generalised linear rewards and for rewards alone (got %s)",
         faro_calibration_name(params->calibration));
+  if (params->local_epsilon > 0 && contribution->gram == 0)
+    return faro_fail(error, FARO_INVALID,
+                     "local_epsilon must be 0 on plain vectors (got %g): its theorems are for moments",
+                     params->local_epsilon);
   faro_arena arena = {0};
   faro_release *r = faro_arena_alloc(&arena, 1, kind->mechanism->size, error);
   if (!r) return FARO_MEMORY;

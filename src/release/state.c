@@ -30,7 +30,7 @@ typedef struct head {
   double norm, low, high, honest, growth;
   uint64_t largest;
   uint64_t grid, link, blocks, secret; /* since version 3 */
-  double bound;
+  double bound, local_epsilon;
 } head;
 
 _Static_assert(sizeof(head) % WORD == 0, "the head has no padding");
@@ -80,7 +80,8 @@ static head head_of(const faro_release *r) {
             .link = c->link,
             .blocks = c->blocks,
             .secret = p->secret,
-            .bound = c->bound};
+            .bound = c->bound,
+            .local_epsilon = p->local_epsilon};
   memcpy(h.magic, MAGIC, sizeof h.magic);
   for (size_t i = 0; i + 1 < sizeof h.kind && r->kind->name[i]; i++) h.kind[i] = r->kind->name[i];
   return h;

@@ -88,6 +88,7 @@ teardown() { faro_teardown; }
   # one calibration
   faro 0 audit all --calibration paper --trials 1000 --json
   [ "$(jq -r '[.audits[].calibration] | unique | join(" ")' <<<"$output")" = paper ]
+  [ "$(jq -r '[.audits[].setting] | unique | join(" ")' <<<"$output")" = "ball blocks crowd later numbers plain returning" ]
 }
 
 @test "a user who returns: covered by a user-level claim, not by one at event level" {
@@ -131,6 +132,10 @@ teardown() { faro_teardown; }
   has "$stderr" "growth must be 1 for concurrent-bits (got 2)"
   faro 3 audit central --setting deployed --trials 1000
   has "$stderr" "simulation only"
+  faro 2 audit all --setting deployed --calibration paper --trials 1000 # deployments are calibrated tight
+  has "$stderr" "--setting: with these options no release is played in deployed"
+  faro 2 audit none --setting growing --trials 1000
+  has "$stderr" "--setting: with these options no release is played in growing"
   faro 2 audit central --setting grown
   has "$stderr" "did you mean growing?"
 }

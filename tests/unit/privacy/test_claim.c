@@ -108,6 +108,10 @@ static void test_text__is_rounded_up_and_says_what_is_assumed(void **state) {
   char line[FARO_CLAIM_SIZE];
   faro_claim c = claim(1.2345642, 1.2345642e-6, FARO_TRUST_JOINT, true);
   assert_string_equal(faro_claim_text(&c, line), "(1.23457, 1.23457e-6), proven, trust joint, event level");
+  c.actions = FARO_ACTIONS_HIDDEN;
+  assert_string_equal(faro_claim_text(&c, line),
+                      "(1.23457, 1.23457e-6), proven, trust joint, event level, actions hidden");
+  c.actions = FARO_ACTIONS_OTHERS;
   c.level = FARO_LEVEL_USER;
   c.contributions = 3;
   c.protects = FARO_PROTECTS_REWARDS;

@@ -1501,6 +1501,37 @@ static void test_paper__targets_are_for_two_kinds(void **state) {
     }
 }
 
+/* The corollaries are for one release of moments. An epsilon that is not read may be anything. */
+static void test_paper__targets_are_for_one_release_of_moments(void **state) {
+  (void)state;
+  static const char *const kinds[] = {"shuffle-bits", "shuffle-gaussian", "shuffle-amplified"};
+  for (int k = 0; k < 3; k++)
+    for (int what = 0; what < 5; what++) {
+      const bool anytime = what == 1;
+      const bool plain = what >= 2 && what <= 3;
+      const faro_release_params params = {.epsilon = what == 4 ? NAN : 0,
+                                          .delta = 1e-6,
+                                          .horizon = 20000,
+                                          .batch = 500,
+                                          .local_epsilon = 0.5,
+                                          .anytime = anytime,
+                                          .calibration = FARO_CALIBRATION_PAPER};
+      faro_contribution c;
+      faro_release *r = NULL;
+      if (what == 2) assert_ok(faro_contribution_values(&c, ALONE, false, error));
+      else if (what == 3) assert_ok(faro_contribution_ball(&c, ALONE, 1, error));
+      else assert_ok(faro_contribution_init(&c, ALONE, 1, 0, 1, error));
+      faro_error error = {0};
+      const faro_status status =
+          faro_release_create(&r, faro_release_kind_find(kinds[k]), &c, &params, faro_source_none(), &error);
+      assert_int_equal(status, anytime || plain ? FARO_INVALID : FARO_OK);
+      if (anytime) assert_non_null(strstr(error.message, "local_epsilon must be 0 under anytime (got 0.5)"));
+      if (plain) assert_non_null(strstr(error.message, "local_epsilon must be 0 on plain vectors (got 0.5)"));
+      if (r) assert_close(faro_release_claim(r)->epsilon, k == 0 ? 0.5 / sqrt(500) : 0.5, 1e-12);
+      faro_release_destroy(r);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all__deterministic_in_the_seed),
@@ -1552,6 +1583,7 @@ int main(void) {
       cmocka_unit_test(test_paper__messages_meet_their_target),
       cmocka_unit_test(test_paper__bits_protect_by_themselves),
       cmocka_unit_test(test_paper__targets_are_for_two_kinds),
+      cmocka_unit_test(test_paper__targets_are_for_one_release_of_moments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

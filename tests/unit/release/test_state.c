@@ -262,7 +262,8 @@ typedef struct made_from {
   bool secret;
   double bound; /* of linearised moments; 0: plain ones */
   faro_link link;
-  size_t blocks; /* of four features; 0: one block of three */
+  size_t blocks;         /* of four features; 0: one block of three */
+  double epsilon, local; /* under paper and at event level; 0: as in params */
 } made_from;
 
 static faro_release *make_other(const made_from *m) {
@@ -271,6 +272,13 @@ static faro_release *make_other(const made_from *m) {
   faro_release *r = NULL;
   p.grid = m->grid;
   p.secret = m->secret;
+  if (m->epsilon > 0) {
+    p.epsilon = m->epsilon;
+    p.local_epsilon = m->local;
+    p.calibration = FARO_CALIBRATION_PAPER;
+    p.level = FARO_LEVEL_EVENT;
+    p.contributions = 1;
+  }
   if (m->bound > 0) assert_ok(faro_contribution_linearised(&c, D, 1, m->link, m->bound, error));
   else assert_ok(faro_contribution_init(&c, m->blocks > 0 ? 4 : D, 1, 0, 1, error));
   if (m->blocks > 0) assert_ok(faro_contribution_split(&c, m->blocks, error));
@@ -289,6 +297,7 @@ static void test_state__of_other_parameters_is_refused_for_each_of_them(void **s
       {{.kind = "local-gaussian", .bound = 1, .link = FARO_LINK_LOGISTIC},
        {.kind = "local-gaussian", .bound = 2, .link = FARO_LINK_LOGISTIC}},
       {{.kind = "local-gaussian", .blocks = 1}, {.kind = "local-gaussian", .blocks = 2}},
+      {{.kind = "shuffle-gaussian", .epsilon = 8}, {.kind = "shuffle-gaussian", .epsilon = 8, .local = 8}},
   };
   for (size_t i = 0; i < 2 * (sizeof pairs / sizeof *pairs); i++) {
     const made_from *one = &pairs[i / 2][i % 2];
@@ -307,10 +316,11 @@ static void test_state__of_other_parameters_is_refused_for_each_of_them(void **s
   }
 }
 
-/* Version 2, which had no grid, link, blocks, secret and bound, is what an older server wrote. */
+/* Version 2, which had no grid, link, blocks, secret, bound and local_epsilon, is what an older
+ * server wrote. */
 static void test_state__of_the_version_before_goes_on(void **state) {
   (void)state;
-  enum { VERSION_AT = 8, SIZE_AT = 16, ADDED_AT = 200, ADDED = 40 };
+  enum { VERSION_AT = 8, SIZE_AT = 16, ADDED_AT = 200, ADDED = 48 };
   for (int k = 0; k < SAVABLE; k++) {
     faro_sim_open(&stream, 8, 0, FARO_ROLE_USER);
     faro_release *r = make(savable[k]);
