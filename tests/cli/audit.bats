@@ -132,8 +132,8 @@ teardown() { faro_teardown; }
   has "$stderr" "faro: --setting growing: growth must be 1 for concurrent-bits (got 2)"
   faro 3 audit central --setting deployed --trials 1000
   has "$stderr" "faro: --setting deployed: central adds floating-point noise, so it is for simulation only"
-  faro 2 audit all --setting campaign --shufflers 4 --batch 1 --horizon 1 --trials 1000
-  has "$stderr" "--setting: with these options no release is played in campaign"
+  faro 2 audit all --setting crowd --batch 10 --crowd 5 --trials 1000
+  has "$stderr" "--setting: with these options no release is played in crowd"
   faro 2 audit central --setting grown
   has "$stderr" "did you mean growing?"
 }
