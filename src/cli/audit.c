@@ -120,7 +120,7 @@ static const faro_field options[] = {
     {"batch", FARO_FIELD_COUNT, FARO_AT(request, params.batch), .least = 1, .most = 1000000, .value = "B",
      .help = "users between two releases; 100 by default, fewer in other settings"},
     {"setting", FARO_FIELD_CHOICE, FARO_AT(request, setting), .words = setting_word, .value = "S",
-     .help = "what is played, see below; all by default for `all`, else plain"},
+     .help = "what is played, see Settings; all by default for `all`, else plain"},
     {"horizon", FARO_FIELD_COUNT, FARO_AT(request, params.horizon), .least = 1, .most = 1e9, .value = "T",
      .help = "number of users in all; by default four batches, or as many batches as the victim is in"},
     {"trials", FARO_FIELD_COUNT, FARO_AT(request, plan.trials), .least = 1000, .most = 1e9, .value = "N",
@@ -222,15 +222,22 @@ static faro_status describe(const request *r, const item *it, faro_contribution 
   return status == FARO_OK && it->data == BLOCKS ? faro_contribution_split(c, 2, error) : status;
 }
 
-/* Whether the release can be made and played like this. In other settings than plain it is left out
- * if not: deployed noise bits are drawn one by one, and published constants give hundreds of
- * millions of them. */
+/* Whether a setting is for the release. Without noise there is nothing to play. */
+static bool suits(const setting *s, const faro_release_kind *kind) {
+  return s == settings || (!same_for_all(kind) && (!s->fits || s->fits(kind)));
+}
+
+/* Deployed noise bits are drawn one by one, and published constants give hundreds of millions of
+ * them. */
+static bool is_too_long(const setting *s, faro_calibration calibration) {
+  return s->deployed && calibration != FARO_CALIBRATION_TIGHT;
+}
+
+/* Whether the release can be made like this. In other settings than plain it is left out if not. */
 static bool is_possible(const request *r, const item *it) {
   faro_contribution c;
   faro_release *release = NULL;
   faro_secure_rng *secure = NULL;
-  if (it->setting->fits && !it->setting->fits(it->kind)) return false;
-  if (it->setting->deployed && it->calibration != FARO_CALIBRATION_TIGHT) return false;
   if (it->setting->deployed && faro_secure_open(&secure, NULL) != FARO_OK) return false;
   const faro_source source = secure ? faro_source_all_parties(secure) : faro_source_none();
   const bool possible = describe(r, it, &c, NULL) == FARO_OK &&
@@ -251,13 +258,14 @@ static item item_of(const request *r, const faro_release_kind *kind, int calibra
  * message explains best. */
 static bool is_wanted(const request *r, const item *it, bool all) {
   const bool plain = it->setting == settings;
+  if (!suits(it->setting, it->kind) || is_too_long(it->setting, it->calibration)) return false;
   if (!r->every_calibration && it->calibration != r->params.calibration) return false;
   if (!offers(it) && (all || r->every_calibration)) return false;
   if (!all && r->every_calibration && same_for_all(it->kind) && it->calibration != FARO_CALIBRATION_TIGHT)
     return false;
   if (plain) return true;
   if (r->every_calibration && it->calibration != FARO_CALIBRATION_TIGHT) return false;
-  return !same_for_all(it->kind) && ((!all && r->setting < SETTINGS) || is_possible(r, it));
+  return (!all && r->setting < SETTINGS) || is_possible(r, it);
 }
 
 /* Lists the audits to run; `items` may be NULL to count them. */
@@ -311,16 +319,21 @@ static faro_status audit(const request *r, item *items, size_t count, faro_error
     so_far.runs = 0;
     item *it = &items[i];
     faro_contribution contribution;
+    faro_error cause = {0};
     const bool fewer = r->setting == SETTINGS && it->setting != settings;
     const uint64_t share = r->plan.trials / FEWER;
     plan.trials = !fewer ? r->plan.trials : share > LEAST ? share : LEAST;
     plan.place = r->plan.place > 0 ? r->plan.place : it->setting->place;
     plan.deployed = it->setting->deployed;
     so_far.planned = (double)plan.trials;
-    status = describe(r, it, &contribution, error);
+    status = describe(r, it, &contribution, &cause);
     if (status == FARO_OK)
       status = (r->one_run ? faro_audit_one_run : faro_audit_release)(it->kind, &contribution, &it->params,
-                                                                      &plan, &it->result, error);
+                                                                      &plan, &it->result, &cause);
+    if (status != FARO_OK)
+      (void)faro_fail(error, status, "%s%s%s%.600s", it->setting == settings ? "" : "--setting ",
+                      it->setting == settings ? "" : it->setting->name, it->setting == settings ? "" : ": ",
+                      cause.message);
   }
   cli_progress_end(&so_far.bar);
   return status;
@@ -389,6 +402,16 @@ static const char *claim_text(const item *it, char text[static FARO_PAIR_SIZE]) 
   return claims(it) ? faro_pair_above(it->result.epsilon, it->result.delta, text) : "none";
 }
 
+/* Other settings than plain are played under one calibration. */
+static void print_head(const item *it) {
+  const bool plain = it->setting == settings;
+  char release[FARO_NUMBER_SIZE];
+  snprintf(release, sizeof release, plain ? "release" : "release, %s",
+           faro_calibration_name(it->calibration));
+  printf("%-17s %-11s %-15s %7s %9s  %s\n", release, plain ? "calibration" : "setting", "claim", "reaches",
+         "could see", "verdict");
+}
+
 static void print_row(const item *it) {
   char claim[FARO_PAIR_SIZE], power[FARO_NUMBER_SIZE], reach[FARO_NUMBER_SIZE];
   const bool plain = it->setting == settings;
@@ -433,11 +456,10 @@ static void print_table(const request *r, const item *items, size_t count) {
   if (r->one_run) printf("One run each; ");
   else printf("%llu trials each; ", (unsigned long long)r->plan.trials);
   printf("confidence %.10g%s.\n\n", r->plan.confidence, count > 1 ? " for all together" : "");
-  printf("%-17s %-11s %-15s %7s %9s  %s\n", "release", "calibration", "claim", "reaches", "could see",
-         "verdict");
   for (size_t i = 0; i < count; i++) {
-    if (i > 0 && items[i].setting != settings && items[i - 1].setting == settings)
-      printf("\n%-17s %-11s\n", "release, tight", "setting");
+    const bool first = i > 0 && items[i].setting != settings && items[i - 1].setting == settings;
+    if (first) putchar('\n');
+    if (i == 0 || first) print_head(&items[i]);
     print_row(&items[i]);
     without = without || !claims(&items[i]);
   }
@@ -449,14 +471,31 @@ static void print_table(const request *r, const item *items, size_t count) {
   print_order(items, count);
 }
 
-static int execute(const request *r) {
-  const size_t count = collect(r, NULL);
-  if (count == 0 && r->setting > 0 && r->setting < SETTINGS)
-    return cli_usage(&cli_audit, "--setting: with these options no release is played in %s",
-                     settings[r->setting].name);
-  if (count == 0)
+/* Why there is nothing to play. */
+static int refuse(const request *r) {
+  const faro_release_kind *kind = faro_release_kind_find(r->release);
+  if (r->setting == 0 || r->setting == SETTINGS)
     return cli_usage(&cli_audit, "--calibration: no release offers %s",
                      faro_calibration_name(r->params.calibration));
+  const setting *s = &settings[r->setting];
+  if (!r->every_calibration && is_too_long(s, r->params.calibration))
+    return cli_usage(&cli_audit, "--setting %s is played under --calibration tight alone", s->name);
+  if (!kind || suits(s, kind))
+    return cli_usage(&cli_audit, "--setting: with these options no release is played in %s", s->name);
+  if (same_for_all(kind))
+    return cli_usage(&cli_audit, "--setting %s is not for %s, which adds no noise", s->name, kind->name);
+  const char *names[FARO_RELEASES_MAX];
+  char list[FARO_ALLOWED];
+  size_t count = 0;
+  for (size_t k = 0; k < faro_release_kinds(); k++)
+    if (suits(s, faro_release_kind_at(k))) names[count++] = faro_release_kind_at(k)->name;
+  return cli_usage(&cli_audit, "--setting %s is not for %s, only for %s", s->name, kind->name,
+                   faro_words_join(names, count, list, sizeof list));
+}
+
+static int execute(const request *r) {
+  const size_t count = collect(r, NULL);
+  if (count == 0) return refuse(r);
   faro_error error = {0};
   item *items = calloc(count, sizeof *items);
   if (!items) (void)faro_fail(&error, FARO_MEMORY, "out of memory");
@@ -508,12 +547,24 @@ const cli_command cli_audit = {
         "small delta hides nothing. Amplified releases are tested in three ways: the shuffled batch, one\n"
         "message by itself, and whether the order of messages is uniform.\n"
         "\n"
-        "Settings: plain; later, a victim in the middle; growing batches; adaptive ones; returning users;\n"
-        "dishonest users, half of them; amplified, batches that are large enough for it; a crowd;\n"
-        "contributions of rewards alone, in blocks, logistic, of numbers, of a ball; deployed, what clients\n"
-        "and servers of a deployment run; campaign, the same with growing batches. `faro audit all` plays\n"
-        "every release in every setting that it allows, with a quarter of the runs in each but the first.\n"
-        "It takes about a minute and a quarter of one processor.\n",
+        "Settings:\n"
+        "  plain       four batches of 100, the victim first\n"
+        "  later       a victim in the middle, where releases share users\n"
+        "  growing     batches that double, the victim in the third\n"
+        "  adaptive    batches whose sizes follow from what was published\n"
+        "  returning   a user-level claim for three rounds\n"
+        "  dishonest   half of the users add no noise\n"
+        "  amplified   batches of 2000 and 6000, a quarter of whom are honest\n"
+        "  crowd       ten batches that one shuffler mixes\n"
+        "  rewards     rewards alone are protected\n"
+        "  blocks      contributions in blocks\n"
+        "  logistic    contributions of a logistic model\n"
+        "  numbers     four numbers\n"
+        "  ball        a vector in a ball\n"
+        "  deployed    what clients, shufflers and servers of a deployment run\n"
+        "  campaign    the same with growing batches\n"
+        "`faro audit all` plays every release in every setting that is for it, with a quarter of the runs\n"
+        "in each but the first. It takes about a minute and a quarter of one processor.\n",
     .help = "Exit status: 0 no proven claim is violated, 1 one is.\n"
             "\n"
             "examples:\n"

@@ -57,8 +57,8 @@ static faro_status bind_source(faro_release *r, faro_source source, faro_error *
         "%s can be deployed only where one process plays all parties: only there is its noise exact",
         r->kind->name);
   if (r->deployed && !r->kind->mechanism->exact && !alone)
-    return faro_fail(error, FARO_INVALID,
-                     "%s adds floating-point noise or no noise, so it is for simulation only", r->kind->name);
+    return faro_fail(error, FARO_INVALID, "%s adds %s, so it is for simulation only", r->kind->name,
+                     r->kind->trust == FARO_TRUST_NONE ? "no noise" : "floating-point noise");
   if (r->deployed && r->params.adaptive)
     return faro_fail(
         error, FARO_INVALID,

@@ -129,15 +129,36 @@ teardown() { faro_teardown; }
   faro 0 audit central --delta 1e-6 --calibration tight --trials 1000 # as people write it
   has "$output" "(1, 1e-6)"
   faro 3 audit concurrent-bits --setting growing --trials 1000
-  has "$stderr" "growth must be 1 for concurrent-bits (got 2)"
+  has "$stderr" "faro: --setting growing: growth must be 1 for concurrent-bits (got 2)"
   faro 3 audit central --setting deployed --trials 1000
-  has "$stderr" "simulation only"
-  faro 2 audit all --setting deployed --calibration paper --trials 1000 # deployments are calibrated tight
-  has "$stderr" "--setting: with these options no release is played in deployed"
-  faro 2 audit none --setting growing --trials 1000
-  has "$stderr" "--setting: with these options no release is played in growing"
+  has "$stderr" "faro: --setting deployed: central adds floating-point noise, so it is for simulation only"
+  faro 2 audit all --setting crowd --batch 10 --crowd 5 --trials 1000
+  has "$stderr" "--setting: with these options no release is played in crowd"
   faro 2 audit central --setting grown
   has "$stderr" "did you mean growing?"
+}
+
+@test "a setting is played only under its own name: where it does not apply it is refused" {
+  faro 2 audit local --setting crowd
+  has "$stderr" "--setting crowd is not for local, only for shuffle-laplace"
+  faro 2 audit central --setting dishonest --calibration tight
+  has "$stderr" "--setting dishonest is not for central, only for shuffle-bits, concurrent-bits, "
+  faro 2 audit none --setting growing
+  has "$stderr" "--setting growing is not for none, which adds no noise"
+  local release
+  for release in all shuffle-bits; do
+    faro 2 audit $release --setting deployed --calibration paper --trials 1000
+    has "$stderr" "--setting deployed is played under --calibration tight alone"
+  done
+}
+
+@test "the column of settings is headed so, and names the calibration" {
+  faro 0 audit central --setting ball --calibration paper --trials 1000
+  [[ $output =~ "release, paper    setting     claim " ]]
+  not has "$output" "release           calibration"
+  faro 0 audit local-gaussian --setting all --calibration tight --trials 1000
+  has "$output" "release           calibration claim "
+  has "$output" $'\nrelease, tight    setting     claim '
 }
 
 @test "usage: what is wrong, and what is allowed" {
