@@ -74,13 +74,23 @@ static bool has_size(const plan *p, double users) {
   return false;
 }
 
-static void count_batches(const plan *p, double *batches, double *people) {
-  *batches = floor(p->horizon / p->batch);
-  *people = *batches * p->batch;
-  if (p->growth <= 1 || p->adaptive) return;
-  *batches = *people = 0;
-  for (double size = next_size(p, 0); size > 0 && *batches < BATCHES_MAX; size = next_size(p, *people))
-    *people += size, ++*batches;
+typedef struct total {
+  double batches, people, sizes;
+} total;
+
+static total count_batches(const plan *p) {
+  total t = {.batches = floor(p->horizon / p->batch), .sizes = 1};
+  t.people = t.batches * p->batch;
+  for (double size = 2 * p->batch; p->adaptive && has_size(p, size); size *= 2) t.sizes++;
+  if (p->growth <= 1 || p->adaptive) return t;
+  t = (total){0};
+  double last = 0;
+  for (double size = next_size(p, 0); size > 0 && t.batches < BATCHES_MAX; size = next_size(p, t.people)) {
+    t.people += size, t.batches++;
+    t.sizes += size > last; /* they never shrink */
+    last = size;
+  }
+  return t;
 }
 
 /* People of a file come as often as the claim allows, and no more. */
@@ -90,6 +100,15 @@ static double horizon_of(const row *w) {
   const double rounds = number_of(w->settings, "contributions");
   const bool limited = is_word(w->settings, "environment", "rows") && is_word(w->settings, "level", "user");
   return limited && population * rounds < horizon ? population * rounds : horizon;
+}
+
+/* Whether noise is listed for every size of batch. A server adds the same to all, and so do users
+ * whom nothing mixes; bits and codes are listed all the same. */
+static bool lists_sizes(const json_t *grounds) {
+  const promise *p = promise_of(word_of(grounds, "release"));
+  if (!p || strcmp(p->trust, "joint") == 0) return false;
+  return strcmp(p->trust, "local") != 0 || is_word(grounds, "mechanism", "bits") ||
+         is_word(grounds, "mechanism", "response");
 }
 
 static void check_batches(row *w, const json_t *grounds) {
@@ -103,12 +122,10 @@ static void check_batches(row *w, const json_t *grounds) {
     disagree(w, "settings.batch and settings.growth must be numbers of 1 or more");
     return;
   }
-  double batches = 0;
-  double people = 0;
-  count_batches(&p, &batches, &people);
-  if (number_of(grounds, "batches") != batches || number_of(grounds, "people") != people)
+  const total t = count_batches(&p);
+  if (number_of(grounds, "batches") != t.batches || number_of(grounds, "people") != t.people)
     disagree(w, "grounds: batches is %g and people %g, and the settings give %g and %g",
-             number_of(grounds, "batches"), number_of(grounds, "people"), batches, people);
+             number_of(grounds, "batches"), number_of(grounds, "people"), t.batches, t.people);
   const json_t *levels = json_object_get(grounds, "levels");
   const json_t *classes =
       levels ? json_object_get(json_array_get(levels, 0), "nodes") : json_object_get(grounds, "classes");
@@ -117,6 +134,10 @@ static void check_batches(row *w, const json_t *grounds) {
     if (!has_size(&p, users) || (i == 0 && users != p.batch))
       disagree(w, "grounds: users is %g, and the settings have no such batch", users);
   }
+  const double sizes = lists_sizes(grounds) ? t.sizes : 1;
+  if (classes && (double)json_array_size(classes) != sizes)
+    disagree(w, "grounds: batches of %zu sizes are listed, and by the settings there are %g",
+             json_array_size(classes), sizes);
 }
 
 /* Bounds. */
