@@ -187,7 +187,7 @@ faro_status faro_verify_result(const json_t *result, const faro_finding *known, 
   row w = {.result = result,
            .claim = json_object_get(result, "claim"),
            .grounds = json_object_get(result, "grounds"),
-           .settings = json_object_get(result, "settings"),
+           .settings = checked->bare ? NULL : json_object_get(result, "settings"),
            .checked = checked};
   faro_status status = FARO_OK;
   checked->claim = w.claim;
@@ -195,6 +195,10 @@ faro_status faro_verify_result(const json_t *result, const faro_finding *known, 
   else status = faro_verify_claim(w.grounds, checked->epsilon, checked->delta, &checked->noise, error);
   checked->finding = checked->noise;
   if (status != FARO_OK || !json_is_object(w.grounds)) return status;
+  if (!checked->bare && !json_is_object(w.settings)) {
+    disagree(&w, "settings is missing, and a run records what its claims follow from");
+    return FARO_OK;
+  }
   check_words(&w);
   check_releases(&w);
   check_view(&w);

@@ -91,6 +91,24 @@ changed() {
 EDITS
 }
 
+@test "a line of what is printed is not written by the file" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  changed "$T/run" '(.results[] | select(.label == "LinUCB-JDP") | .label) = "a\nverified      b"'
+  faro 0 verify "$T/changed"
+  has "$output" "run.json: a?verified      b: (1, 0.1), proven"
+  changed "$T/run" 'del(.results[1].settings) | .results[1].claim.assumes = "x\nverified      b"'
+  faro 1 verify "$T/changed"
+  has "$output" "assumes that x?verified      b: settings is missing, and a run records what its claims follow from"
+}
+
+@test "people who return are refused, or the claim is wrong" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set population=50 --set level=user --set contributions=2 --out "$T/run"
+  faro 0 verify "$T/run"
+  changed "$T/run" '.results[1].refused = 0'
+  faro 1 verify "$T/changed"
+  has "$output" "300 rounds were counted of 50 people, and the claim is for 2 of each"
+}
+
 @test "an experiment is checked without running it" {
   faro 0 verify 000-fig2
   has "$output" "8 verified, 0 not verified, 0 wrong; 2 make no proven claim"
