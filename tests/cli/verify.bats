@@ -140,14 +140,14 @@ EDITS
     faro 0 run "$T/$file.yaml" --quiet --out "$T/$file"
     faro 0 verify "$T/$file"
   done
-  while IFS='|' read -r file filter words; do
+  while IFS=';' read -r file filter words; do
     changed "$T/$file" ".results[0] |= (.claim[\"local\"] = null | ${filter// \/ / | })"
     faro 1 verify "$T/changed"
     has "$output" "$words"
   done <<'EDITS'
-log|del(.grounds.levels[-1]) / .grounds.levels[].nodes[] |= (.bits *= 2 / .cut = .bits / 2)|and shufflers log takes all but the root of 200 batches
-log|.grounds.levels[1:][].nodes[] |= (.honest += 1)|grounds: honest is
-phases|.grounds.parts[].levels[].nodes[] |= (.users *= 50 / .honest *= 50)|batches of 20000 people
+log;del(.grounds.levels[-1]) / .grounds.levels[].nodes[] |= (.bits *= 2 / .cut = .bits * 0.5);and shufflers log takes all but the root of 200 batches
+log;.grounds.levels[1:][].nodes[] |= (.honest += 1);grounds: honest is
+phases;.grounds.parts[].levels[].nodes[] |= (.users *= 50 / .honest *= 50);batches of 20000 people
 EDITS
 }
 
