@@ -165,6 +165,10 @@ def lies(result, others):
         r["settings"].update(release="local-gaussian"), r.update(release="local-gaussian")) and None)
     yield from edit("actions others, with their view", [], lambda r: r["claim"].update(
         actions="others", adversary_sees=claim["adversary_sees"].replace(", and the actions of all users", "")))
+    yield from edit("no local part", ["local"] if claim["trust"] in ("shuffle", "concurrent") else ["by"],
+                    lambda r: r["claim"].update(local=None))
+    yield from edit("a local part of 1.0005 times epsilon", ["local.epsilon"], lambda r: r["claim"].update(
+        local={**claim["local"], "epsilon": 1.0005 * claim["local"]["epsilon"]}) if claim["local"] else False)
     yield from edit("a local part", [], lambda r: r["claim"].update(local={"epsilon": 0.01, "delta": 0}))
     yield from edit("another local part", [], lambda r: r["claim"].update(local={"epsilon": 0.01, "delta": claim["delta"]}))
     yield from edit("rewards only", [], lambda r: r["claim"].update(protects="rewards"))
