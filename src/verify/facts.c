@@ -320,7 +320,7 @@ void check_facts(row *w, const json_t *grounds, place at, size_t index) {
              word_of(w->settings, "learner"));
 }
 
-/* The first release of a run without a horizon is for 1024 users or more, and each of the others for
+/* The first release of a run without a horizon is for 1024 users or more, and each later one for
  * twice as many as the one before it. Users who do not fill a batch are in none. */
 static void check_doubling(row *w, const json_t *parts) {
   const double set = number_of(w->settings, "batch");
