@@ -46,9 +46,16 @@ static void print_json(const char *where, const faro_checked *c) {
   json_decref(line);
 }
 
-static const char *word_of(const faro_checked *c, const char *member) {
+/* What a file says, which may be from anybody: on one line, whatever is in it. */
+static void put(const char *text) {
+  char shown[1000];
+  fputs(faro_printable(text, shown, sizeof shown), stdout);
+}
+
+static void print_word(const char *before, const faro_checked *c, const char *member) {
   const char *word = json_string_value(json_object_get(c->claim, member));
-  return word ? word : "?";
+  fputs(before, stdout);
+  put(word ? word : "?");
 }
 
 /* All that is claimed, with its numbers rounded up. */
@@ -56,14 +63,16 @@ static void print_claim(const faro_checked *c) {
   char pair[FARO_PAIR_SIZE];
   const json_t *rounds = json_object_get(c->claim, "contributions");
   const json_t *local = json_object_get(c->claim, "local");
-  const bool rewards = strcmp(word_of(c, "protects"), "rewards") == 0;
-  printf("%s, proven, trust %s, %s level", faro_pair_above(c->epsilon, c->delta, pair), word_of(c, "trust"),
-         word_of(c, "level"));
+  const char *protects = json_string_value(json_object_get(c->claim, "protects"));
+  const bool rewards = protects && strcmp(protects, "rewards") == 0;
+  printf("%s, proven", faro_pair_above(c->epsilon, c->delta, pair));
+  print_word(", trust ", c, "trust");
+  print_word(", ", c, "level");
+  printf(" level");
   if (rounds) printf(", %.15g rounds", json_number_value(rounds));
-  printf(", actions %s, %s", word_of(c, "actions"),
-         rewards ? "rewards only: arms are public" : "everything protected");
-  if (json_is_string(json_object_get(c->claim, "assumes")))
-    printf(", assumes that %s", word_of(c, "assumes"));
+  print_word(", actions ", c, "actions");
+  printf(", %s", rewards ? "rewards only: arms are public" : "everything protected");
+  if (json_is_string(json_object_get(c->claim, "assumes"))) print_word(", assumes that ", c, "assumes");
   if (json_is_object(local))
     printf(", local %s", faro_pair_above(json_number_value(json_object_get(local, "epsilon")),
                                          json_number_value(json_object_get(local, "delta")), pair));
@@ -77,10 +86,14 @@ static void print_finding(const char *where, const faro_checked *c, const reques
     print_json(where, c);
     return;
   }
-  printf("%-12s  %s: %s: ", faro_verify_word(f->verdict), where, c->label);
+  printf("%-12s  %s: ", faro_verify_word(f->verdict), where);
+  put(c->label);
+  printf(": ");
   print_claim(c);
-  if (f->verdict == FARO_VERIFIED) printf(": delta is at most %s\n", faro_above(f->high, 6, above));
-  else printf(": %s\n", f->reason);
+  printf(": ");
+  if (f->verdict == FARO_VERIFIED) printf("delta is at most %s", faro_above(f->high, 6, above));
+  else put(f->reason);
+  printf("\n");
 }
 
 /* What nothing was found to check by, once for all claims: a name, and a value that all of them
@@ -91,7 +104,10 @@ static void print_recorded(const json_t *all) {
   const char *between = "taken as recorded: ";
   json_object_foreach((json_t *)all, name, value) {
     char *text = json_is_null(value) ? NULL : faro_json_text(value, false);
-    printf("%s%s%s%s", between, name, text ? " " : "", text ? text : "");
+    fputs(between, stdout);
+    put(name);
+    fputs(text ? " " : "", stdout);
+    put(text ? text : "");
     between = ", ";
     free(text);
   }
@@ -123,7 +139,7 @@ static void print_findings(const char *where, const faro_verification *v, const 
 static faro_status check_text(const char *where, const char *text, size_t length, const request *r,
                               tally *all, faro_error *error) {
   faro_verification v;
-  const faro_status status = faro_verify_run(&v, where, text, length, error);
+  const faro_status status = faro_verify_run(&v, FARO_VERIFY_RUN, where, text, length, error);
   if (status != FARO_OK) return status;
   print_findings(where, &v, r, all);
   faro_verification_clear(&v);
@@ -208,7 +224,8 @@ faro_status cli_verify_campaign(const faro_campaign *campaign, faro_verification
                                faro_claim_json(&campaign->claim), "grounds", grounds);
   char *text = faro_json_text(document, false);
   if (status == FARO_OK && !text) status = faro_fail(error, FARO_MEMORY, "cannot allocate the claim");
-  if (status == FARO_OK) status = faro_verify_run(found, campaign->id, text, strlen(text), error);
+  if (status == FARO_OK)
+    status = faro_verify_run(found, FARO_VERIFY_CAMPAIGN, campaign->id, text, strlen(text), error);
   free(text);
   json_decref(document);
   json_decref(parts);

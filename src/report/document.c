@@ -332,8 +332,11 @@ faro_status faro_report_make(faro_report **report, const faro_experiment *experi
 char *faro_report_claims(const faro_experiment *experiment) {
   static const faro_outcome none;
   json_t *results = json_array();
-  for (size_t c = 0; c < experiment->count; c++)
-    json_array_append_new(results, make_result(experiment, &experiment->cell[c], &none, NULL));
+  for (size_t c = 0; c < experiment->count; c++) {
+    json_t *result = make_result(experiment, &experiment->cell[c], &none, NULL);
+    json_object_del(result, "refused"); /* nobody was asked */
+    json_array_append_new(results, result);
+  }
   json_t *document = json_pack("{s:s, s:o}", "experiment", experiment->name, "results", results);
   char *text = faro_json_text(document, false);
   json_decref(document);

@@ -21,8 +21,9 @@ faro_status faro_verify_claim(const json_t *grounds, double epsilon, double delt
   return absent(error);
 }
 
-faro_status faro_verify_run(faro_verification *result, const char *name, const char *text, size_t length,
-                            faro_error *error) {
+faro_status faro_verify_run(faro_verification *result, faro_verify_source source, const char *name,
+                            const char *text, size_t length, faro_error *error) {
+  (void)source;
   (void)name;
   (void)text;
   (void)length;

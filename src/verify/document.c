@@ -66,8 +66,16 @@ static faro_status check(faro_verification *v, const char *name, size_t index, f
   return FARO_OK;
 }
 
-faro_status faro_verify_run(faro_verification *result, const char *name, const char *text, size_t length,
-                            faro_error *error) {
+/* What `faro evaluate --private` prints: one claim, without settings. */
+static bool is_evaluation(const json_t *document) {
+  const json_t *results = json_object_get(document, "results");
+  return json_is_string(json_object_get(document, "policy")) &&
+         json_is_true(json_object_get(document, "private")) && json_array_size(results) == 1 &&
+         json_equal(json_object_get(document, "claim"), json_object_get(json_array_get(results, 0), "claim"));
+}
+
+faro_status faro_verify_run(faro_verification *result, faro_verify_source source, const char *name,
+                            const char *text, size_t length, faro_error *error) {
   json_error_t where;
   char shown[FARO_SHOWN];
   *result = (faro_verification){.document = json_loadb(text, length, JSON_REJECT_DUPLICATES, &where)};
@@ -83,8 +91,11 @@ faro_status faro_verify_run(faro_verification *result, const char *name, const c
   result->count = json_array_size(results);
   result->claim = calloc(result->count + 1, sizeof *result->claim);
   if (!result->claim) status = faro_fail(error, FARO_MEMORY, "cannot allocate %zu claims", result->count);
-  for (size_t i = 0; result->claim && status == FARO_OK && i < result->count; i++)
+  const bool bare = source == FARO_VERIFY_CAMPAIGN || is_evaluation(result->document);
+  for (size_t i = 0; result->claim && status == FARO_OK && i < result->count; i++) {
+    result->claim[i].bare = bare;
     status = check(result, name, i, error);
+  }
   if (status != FARO_OK) faro_verification_clear(result);
   return status;
 }

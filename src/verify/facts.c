@@ -5,7 +5,7 @@
 
 #include "verify/whole.h"
 
-static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fmax(1, fabs(b)); }
+static bool near(double a, double b) { return fabs(a - b) <= 1e-14 * fmax(1, fabs(b)); }
 
 static bool starts(const char *word, const char *prefix) {
   return strncmp(word, prefix, strlen(prefix)) == 0;
@@ -74,13 +74,23 @@ static bool has_size(const plan *p, double users) {
   return false;
 }
 
-static void count_batches(const plan *p, double *batches, double *people) {
-  *batches = floor(p->horizon / p->batch);
-  *people = *batches * p->batch;
-  if (p->growth <= 1 || p->adaptive) return;
-  *batches = *people = 0;
-  for (double size = next_size(p, 0); size > 0 && *batches < BATCHES_MAX; size = next_size(p, *people))
-    *people += size, ++*batches;
+typedef struct total {
+  double batches, people, sizes;
+} total;
+
+static total count_batches(const plan *p) {
+  total t = {.batches = floor(p->horizon / p->batch), .sizes = 1};
+  t.people = t.batches * p->batch;
+  for (double size = 2 * p->batch; p->adaptive && has_size(p, size); size *= 2) t.sizes++;
+  if (p->growth <= 1 || p->adaptive) return t;
+  t = (total){0};
+  double last = 0;
+  for (double size = next_size(p, 0); size > 0 && t.batches < BATCHES_MAX; size = next_size(p, t.people)) {
+    t.people += size, t.batches++;
+    t.sizes += size > last; /* they never shrink */
+    last = size;
+  }
+  return t;
 }
 
 /* People of a file come as often as the claim allows, and no more. */
@@ -92,31 +102,46 @@ static double horizon_of(const row *w) {
   return limited && population * rounds < horizon ? population * rounds : horizon;
 }
 
-static void check_batches(row *w, const json_t *grounds) {
+/* Whether noise is listed for every size of batch. A server adds the same to all, and so do users
+ * whom nothing mixes; bits and codes are listed all the same. */
+static bool lists_sizes(const json_t *grounds) {
+  const promise *p = promise_of(word_of(grounds, "release"));
+  if (!p || strcmp(p->trust, "joint") == 0) return false;
+  return strcmp(p->trust, "local") != 0 || is_word(grounds, "mechanism", "bits") ||
+         is_word(grounds, "mechanism", "response");
+}
+
+static const json_t *classes_of(const json_t *grounds) {
+  const json_t *lowest = json_array_get(json_object_get(grounds, "levels"), 0);
+  return lowest ? json_object_get(lowest, "nodes") : json_object_get(grounds, "classes");
+}
+
+static void check_batches(row *w, const json_t *grounds, place at) {
   const json_t *s = w->settings;
   plan p = {.horizon = horizon_of(w),
             .batch = number_of(s, "batch"),
             .growth = number_of(s, "growth"),
             .largest = number_of(s, "largest"),
             .adaptive = json_is_true(json_object_get(s, "adaptive"))};
+  if (at == PLACE_SUM) p.growth = 1;
   if (!(p.batch >= 1 && p.growth >= 1)) {
     disagree(w, "settings.batch and settings.growth must be numbers of 1 or more");
     return;
   }
-  double batches = 0;
-  double people = 0;
-  count_batches(&p, &batches, &people);
-  if (number_of(grounds, "batches") != batches || number_of(grounds, "people") != people)
+  const total t = count_batches(&p);
+  if (number_of(grounds, "batches") != t.batches || number_of(grounds, "people") != t.people)
     disagree(w, "grounds: batches is %g and people %g, and the settings give %g and %g",
-             number_of(grounds, "batches"), number_of(grounds, "people"), batches, people);
-  const json_t *levels = json_object_get(grounds, "levels");
-  const json_t *classes =
-      levels ? json_object_get(json_array_get(levels, 0), "nodes") : json_object_get(grounds, "classes");
+             number_of(grounds, "batches"), number_of(grounds, "people"), t.batches, t.people);
+  const json_t *classes = classes_of(grounds);
   for (size_t i = 0; i < json_array_size(classes); i++) {
     const double users = number_of(json_array_get(classes, i), "users");
     if (!has_size(&p, users) || (i == 0 && users != p.batch))
       disagree(w, "grounds: users is %g, and the settings have no such batch", users);
   }
+  const double sizes = lists_sizes(grounds) ? t.sizes : 1;
+  if (classes && (double)json_array_size(classes) != sizes)
+    disagree(w, "grounds: batches of %zu sizes are listed, and by the settings there are %g",
+             json_array_size(classes), sizes);
 }
 
 /* Bounds. */
@@ -189,6 +214,16 @@ static void check_moments(row *w, const json_t *c) {
              word_of(s, "environment"), block ? number_of(s, "arms") : 1);
 }
 
+/* Batches of one size, which make up all people. */
+static void check_alike(row *w, const json_t *grounds) {
+  const json_t *classes = classes_of(grounds);
+  const double users = number_of(json_array_get(classes, 0), "users");
+  const double batches = number_of(grounds, "batches");
+  if (classes && (json_array_size(classes) != 1 || users * batches != number_of(grounds, "people")))
+    disagree(w, "grounds: %g batches of %g users are not %g people", batches, users,
+             number_of(grounds, "people"));
+}
+
 /* A phase of all users, and one of 1000. */
 static void check_phase(row *w, const json_t *grounds, size_t index) {
   const json_t *c = json_object_get(grounds, "contribution");
@@ -200,6 +235,7 @@ static void check_phase(row *w, const json_t *grounds, size_t index) {
   if (number_of(grounds, "people") != users || number_of(grounds, "batches") != 1)
     disagree(w, "grounds: phase %zu has %g batches of %g people, where one of %g is recorded", index + 1,
              number_of(grounds, "batches"), number_of(grounds, "people"), users);
+  check_alike(w, grounds);
 }
 
 static double normal(double x) { return erfc(-x / sqrt(2)) / 2; }
@@ -267,7 +303,13 @@ void check_facts(row *w, const json_t *grounds, place at, size_t index) {
     return;
   }
   check_release(w, grounds, at);
-  if (at == PLACE_WHOLE) check_batches(w, grounds);
+  /* a study in terms chooses the sizes of its batches itself */
+  const bool chosen = at == PLACE_SUM && is_word(w->settings, "batch", "auto");
+  if (at == PLACE_WHOLE || (at == PLACE_SUM && !chosen)) check_batches(w, grounds, at);
+  if (chosen || at == PLACE_FIT) check_alike(w, grounds);
+  if (at == PLACE_FIT && number_of(grounds, "repeats") != number_of(grounds, "batches"))
+    disagree(w, "grounds: repeats is %g in %g batches of a fit, and everybody is in all",
+             number_of(grounds, "repeats"), number_of(grounds, "batches"));
   if (use == USE_MOMENTS) check_moments(w, c);
   else if (use == USE_STREAM && (!is_word(c, "form", "values") || number_of(c, "dimension") != 1))
     disagree(w, "grounds: %g %s of a stream of single values", number_of(c, "dimension"), word_of(c, "form"));
@@ -276,6 +318,21 @@ void check_facts(row *w, const json_t *grounds, place at, size_t index) {
   else if (use == USE_UNKNOWN)
     disagree(w, "settings.learner is \"%s\", and what it releases is not known",
              word_of(w->settings, "learner"));
+}
+
+/* The first release of a run without a horizon is for 1024 users or more, and each later one for
+ * twice as many as the one before it. Users who do not fill a batch are in none. */
+static void check_doubling(row *w, const json_t *parts) {
+  const double set = number_of(w->settings, "batch");
+  const double shufflers = number_of(w->settings, "shufflers");
+  const double batch = isnan(set) ? 0 : set;
+  const double tree = fmax(2, batch) * exp2(isnan(shufflers) ? 0 : shufflers);
+  double horizon = fmin(horizon_of(w), fmax(fmax(1024, tree), 4 * batch));
+  for (size_t i = 0; i < json_array_size(parts); i++, horizon *= 2) {
+    const double people = number_of(json_array_get(parts, i), "people");
+    if (!(people <= horizon && people > horizon / 2))
+      disagree(w, "grounds: release %zu is for %g people, and one of %g is due", i + 1, people, horizon);
+  }
 }
 
 /* A list of releases is whole: two phases, or as many releases as the horizon needs. */
@@ -291,6 +348,7 @@ void check_parts(row *w) {
              word_of(w->grounds, "mechanism"));
   if (is_word(w->grounds, "mechanism", "doubling") && !(people >= horizon_of(w)))
     disagree(w, "grounds: the releases are for %g people, and settings.horizon is %g", people, horizon_of(w));
+  if (is_word(w->grounds, "mechanism", "doubling")) check_doubling(w, parts);
   if (use == USE_PHASES && json_array_size(parts) != 2)
     disagree(w, "grounds: parts has %zu, where a phase of all users and one of 1000 are recorded",
              json_array_size(parts));

@@ -4,7 +4,7 @@
 
 #include "verify/whole.h"
 
-static bool near(double a, double b) { return fabs(a - b) <= 1e-9 * fabs(b); }
+static bool near(double a, double b) { return fabs(a - b) <= 1e-14 * fabs(b); }
 
 /* Moments and matrices are weighed, and only they. Plain vectors have entries in [-1/2, 1/2]. */
 static void check_contribution(row *w, const json_t *grounds, const promise *p) {
@@ -22,7 +22,7 @@ static void check_contribution(row *w, const json_t *grounds, const promise *p) 
   if (is_word(c, "form", "values") && !near(number_of(c, "norm"), sqrt(number_of(c, "dimension")) / 2))
     disagree(w, "grounds: norm is %.17g in %g values from -1/2 to 1/2", number_of(c, "norm"),
              number_of(c, "dimension"));
-  const double middle = json_object_get(c, "middle") ? number_of(c, "middle") : 0;
+  const double middle = number_of(c, "middle");
   if (is_word(c, "form", "rewards") ? middle != number_of(c, "low") / 2 + number_of(c, "high") / 2
                                     : json_object_get(c, "middle") != NULL)
     disagree(w, "grounds: middle is %.17g in %s", middle, word_of(c, "form"));
@@ -33,16 +33,34 @@ static void check_contribution(row *w, const json_t *grounds, const promise *p) 
              number_of(c, "high"), word_of(c, "form"));
 }
 
-/* The honest ones of `users`, in `batches` of one size: a share that is a setting, and a whole
- * number in every batch. */
+/* A share of `users` in whole people; a product that rounding made a little less than a whole
+ * number is that number. */
+static double share_of(double share, double users) {
+  const double product = share * users;
+  const double nearest = round(product);
+  return fabs(product - nearest) <= 0x1p-52 * product ? nearest : floor(product);
+}
+
+/* The honest ones of `batches` of `users` each: a share that is a setting, and a whole number in
+ * every batch. */
 static void check_company(row *w, const json_t *class, const char *name, double users, double batches) {
   const double honest = number_of(class, name);
-  const double set = number_of(w->settings, "honest");
-  const double share = isnan(set) ? 1 : set;
-  const double most = fmax(1, share * users);
-  const double least = !w->settings ? 1 : share == 1 ? users : fmax(1, share * users - batches);
-  if (!(honest <= most * (1 + 1e-12) && honest >= least * (1 - 1e-12)))
-    disagree(w, "grounds: %s is %.17g where users is %.17g", name, honest, users);
+  const double share = number_of(w->settings, "honest");
+  const double most = fmax(1, batches * (isnan(share) ? users : share_of(share, users)));
+  if (!(w->settings ? honest == most : honest >= 1 && honest <= most))
+    disagree(w, "grounds: %s is %.17g in %g batches of %.17g users", name, honest, batches, users);
+}
+
+/* The smallest batch is the first, and at most the mean; none is more than all. */
+static void check_sizes(row *w, const json_t *classes, double batches, double people) {
+  const double least = number_of(json_array_get(classes, 0), "users");
+  const size_t count = json_array_size(classes);
+  if (count > 0 && !(least <= people / batches))
+    disagree(w, "grounds: users is %g in %g batches of %g people", least, batches, people);
+  for (size_t i = 0; i < count; i++)
+    if (number_of(json_array_get(classes, i), "users") > people)
+      disagree(w, "grounds: users is %g of %g people", number_of(json_array_get(classes, i), "users"),
+               people);
 }
 
 /* Classes of batches, or of nodes, of different sizes. Only a shuffler mixes. */
@@ -102,6 +120,10 @@ static void check_units(row *w, const json_t *grounds, const promise *p) {
     disagree(w, "grounds: levels has %zu, and another of %g of %g batches fits", count, unit, batches);
   if (p->tree == TREE_OF_SHUFFLERS && shufflers > 0 && (double)count != shufflers)
     disagree(w, "grounds: levels has %zu, and settings.shufflers is %g", count, shufflers);
+  if (is_word(w->settings, "shufflers", "log") && p->tree == TREE_OF_SHUFFLERS &&
+      !(2 * unit > batches && (count == 1 || unit <= batches)))
+    disagree(w, "grounds: levels has %zu, and shufflers log takes all but the root of %g batches", count,
+             batches);
 }
 
 static void check_nodes(row *w, const json_t *grounds, const promise *p) {
@@ -121,7 +143,7 @@ static void check_nodes(row *w, const json_t *grounds, const promise *p) {
       if (!(users >= 1 && users == number_of(level, "unit") * batch))
         disagree(w, "grounds: users of a node of %g batches is %.17g, and of one batch %.17g",
                  number_of(level, "unit"), users, batch);
-      if (shuffled) check_company(w, node, "honest", users, number_of(level, "unit"));
+      if (shuffled) check_company(w, node, "honest", batch, number_of(level, "unit"));
       else if (number_of(node, "honest") != 1)
         disagree(w, "grounds: honest is %.17g, and noise of release %s is added once",
                  number_of(node, "honest"), p->name);
@@ -139,7 +161,8 @@ static void check_bits(row *w, const json_t *grounds, const promise *p) {
   if (!near(range, 2 * entry))
     disagree(w, "grounds: step times grid is %.17g, and entries are from %.17g to %.17g", range, -entry,
              entry);
-  if (!(bias == 0.5 || (paper && bias == 0.25))) disagree(w, "grounds: bias is %.17g", bias);
+  const bool quarter = paper && is_word(json_object_get(grounds, "contribution"), "form", "moments");
+  if (bias != (quarter ? 0.25 : 0.5)) disagree(w, "grounds: bias is %.17g", bias);
   if (number_of(grounds, "reserved") != (paper ? 0 : 2e-4))
     disagree(w, "grounds: reserved is %.17g in calibration %s", number_of(grounds, "reserved"),
              paper ? "paper" : "tight");
@@ -187,6 +210,7 @@ void check_inside(row *w, const json_t *grounds, place at) {
   const bool continual = strcmp(mechanism, "tree") == 0 || strcmp(mechanism, "factored") == 0;
   if (continual ? !releases : json_array_size(list) == 0)
     disagree(w, "grounds: %s of release %s has no noise", mechanism, p->name);
+  check_sizes(w, list, batches, people);
   check_contribution(w, grounds, p);
   check_classes(w, grounds, p);
   if (strcmp(p->mechanism, "bits") == 0) check_bits(w, grounds, p);

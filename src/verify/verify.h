@@ -49,6 +49,7 @@ typedef struct faro_checked {
   const json_t *claim; /* all of it */
   bool proven;         /* only claims that are called proven are checked */
   bool private_at_all;
+  bool bare;            /* without settings, as a campaign and an evaluation are */
   faro_finding noise;   /* what the noise gives */
   faro_finding finding; /* that, unless something else is wrong */
   /* Owned: the members that nothing was found to check by, each with its value or null. */
@@ -60,15 +61,19 @@ typedef struct faro_checked {
 faro_status faro_verify_result(const json_t *result, const faro_finding *known, faro_checked *checked,
                                faro_error *error) FARO_WARN_UNUSED;
 
+/* Of a run, each claim has the settings that it follows from beside it. */
+typedef enum faro_verify_source { FARO_VERIFY_RUN, FARO_VERIFY_CAMPAIGN } faro_verify_source;
+
 typedef struct faro_verification {
   json_t *document;
   size_t count;
   faro_checked *claim;
 } faro_verification;
 
-/* Checks all claims of a run.json; `name` is for messages. The caller clears the result. */
-faro_status faro_verify_run(faro_verification *result, const char *name, const char *text, size_t length,
-                            faro_error *error) FARO_WARN_UNUSED;
+/* Checks all claims of a run.json, or that of a campaign; `name` is for messages. The caller
+ * clears the result. */
+faro_status faro_verify_run(faro_verification *result, faro_verify_source source, const char *name,
+                            const char *text, size_t length, faro_error *error) FARO_WARN_UNUSED;
 void faro_verification_clear(faro_verification *result);
 
 #endif

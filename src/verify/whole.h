@@ -30,7 +30,7 @@ typedef enum place { PLACE_WHOLE, PLACE_PHASE, PLACE_DOUBLED, PLACE_SUM, PLACE_F
 /* One result of a run. */
 typedef struct row {
   const json_t *result, *claim, *grounds;
-  const json_t *settings; /* NULL: not recorded, as for a campaign */
+  const json_t *settings; /* NULL: of a campaign or an evaluation, which record none */
   faro_checked *checked;
 } row;
 

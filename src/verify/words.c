@@ -118,6 +118,18 @@ static void check_actions(row *w) {
              expected, environment);
 }
 
+/* People who return are refused once they have contributed as often as is claimed. That people are
+ * new, or are refused in a run that is yet to be, is taken as recorded. */
+static void check_refused(row *w) {
+  const double population = number_of(w->settings, "population");
+  const double rounds = number_of(w->settings, "contributions");
+  const double counted = number_of(w->settings, "horizon") * (1 - number_of(w->result, "refused"));
+  if (isnan(population) || isnan(counted)) taken(w, "level", NULL);
+  else if (counted > population * rounds * (1 + 1e-9))
+    disagree(w, "%g rounds were counted of %g people, and the claim is for %g of each", counted, population,
+             rounds);
+}
+
 static void check_level(row *w) {
   const bool user = is_word(w->claim, "level", "user");
   const double rounds = number_of(w->claim, "contributions");
@@ -134,6 +146,7 @@ static void check_level(row *w) {
   if (number_of(w->settings, "contributions") != (user ? rounds : 1))
     disagree(w, "the claim is for %g rounds of a person, and settings.contributions is %g", user ? rounds : 1,
              number_of(w->settings, "contributions"));
+  if (user) check_refused(w);
 }
 
 /* What is protected, and what is assumed of the data. */
@@ -188,6 +201,9 @@ static void check_copies(row *w) {
                           : json_equal(copy, value);
     if (copy && !same) disagree(w, "%s and settings.%s differ", name, name);
   }
+  static const char *const due[] = {"epsilon", "delta", "learner", "release", "instances"};
+  for (size_t i = 0; i < sizeof due / sizeof *due; i++)
+    if (!json_object_get(w->result, due[i])) disagree(w, "%s is missing", due[i]);
   const double rounds = number_of(w->result, "rounds");
   if (rounds != number_of(w->settings, "horizon"))
     disagree(w, "rounds is %g, and settings.horizon %g", rounds, number_of(w->settings, "horizon"));
@@ -231,8 +247,11 @@ static void check_present(row *w) {
       check_each(w, lists[i].settings);
 }
 
-/* Names every setting, with its value, except those that are in the claim that is printed. */
+/* Names every setting with its value, except those that are in the claim that is printed, and what
+ * is measured beside regret. */
 static void take_settings(row *w) {
+  static const char *const measured[] = {"region", "bytes_per_user", "bits_per_user", "messages_per_user",
+                                         "refused"};
   static const char *const printed = " epsilon delta level contributions protect ";
   const char *name = NULL;
   json_t *value = NULL;
@@ -242,6 +261,7 @@ static void take_settings(row *w) {
     snprintf(word, sizeof word, " %s ", name);
     if (!strstr(printed, word)) taken(w, name, json_incref(value));
   }
+  for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) taken(w, measured[i], NULL);
 }
 
 void check_words(row *w) {
@@ -251,7 +271,8 @@ void check_words(row *w) {
   check_scope(w);
   taken(w, "by", NULL);
   if (!w->settings) {
-    taken(w, "adversary_sees", NULL);
+    static const char *const members[] = {"adversary_sees", "settings", "level", "actions"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) taken(w, members[i], NULL);
     return;
   }
   check_actions(w);

@@ -91,6 +91,24 @@ changed() {
 EDITS
 }
 
+@test "a line of what is printed is not written by the file" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --out "$T/run"
+  changed "$T/run" '(.results[] | select(.label == "LinUCB-JDP") | .label) = "a\nverified      b"'
+  faro 0 verify "$T/changed"
+  has "$output" "run.json: a?verified      b: (1, 0.1), proven"
+  changed "$T/run" 'del(.results[1].settings) | .results[1].claim.assumes = "x\nverified      b"'
+  faro 1 verify "$T/changed"
+  has "$output" "assumes that x?verified      b: settings is missing, and a run records what its claims follow from"
+}
+
+@test "people who return are refused, or the claim is wrong" {
+  faro 0 run 000-fig1 "${tiny[@]}" --set epsilon=1 --set population=50 --set level=user --set contributions=2 --out "$T/run"
+  faro 0 verify "$T/run"
+  changed "$T/run" '.results[1].refused = 0'
+  faro 1 verify "$T/changed"
+  has "$output" "300 rounds were counted of 50 people, and the claim is for 2 of each"
+}
+
 @test "an experiment is checked without running it" {
   faro 0 verify 000-fig2
   has "$output" "8 verified, 0 not verified, 0 wrong; 2 make no proven claim"
@@ -106,6 +124,31 @@ EDITS
   changed "$T/run" '(.results[] | select(.label == "LinUCB-JDP") | .grounds.parts[1].sd[]) *= 0.99'
   faro 1 verify "$T/changed"
   has "$output" "3 verified, 0 not verified, 1 wrong"
+  changed "$T/run" 'del(.results[] | select(.label == "LinUCB-JDP") | .grounds.parts[0])'
+  faro 1 verify "$T/changed"
+  has "$output" "and one of 1024 is due"
+}
+
+@test "shufflers log, and phases: nodes as large as the people allow, and levels that all are there" {
+  check_test
+  printf '%s\n' "environment: {name: linear-iid, dimension: 3, arms: 10}" "horizon: 20000" "instances: 1" "algorithms:" \
+    "  - {label: a, learner: linucb, release: concurrent-bits, shufflers: log, batch: 100, honest: 0.255}" >"$T/log.yaml"
+  printf '%s\n' "environment: {name: linear-fixed, dimension: 3, arms: 10}" "horizon: 20000" "instances: 1" "algorithms:" \
+    "  - {label: b, learner: pe, release: shuffle-bits}" >"$T/phases.yaml"
+  local file filter words
+  for file in log phases; do
+    faro 0 run "$T/$file.yaml" --quiet --out "$T/$file"
+    faro 0 verify "$T/$file"
+  done
+  while IFS=';' read -r file filter words; do
+    changed "$T/$file" ".results[0] |= (.claim[\"local\"] = null | ${filter// \/ / | })"
+    faro 1 verify "$T/changed"
+    has "$output" "$words"
+  done <<'EDITS'
+log;del(.grounds.levels[-1]) / .grounds.levels[].nodes[] |= (.bits *= 2 / .cut = .bits * 0.5);and shufflers log takes all but the root of 200 batches
+log;.grounds.levels[1:][].nodes[] |= (.honest += 1);grounds: honest is
+phases;.grounds.parts[].levels[].nodes[] |= (.users *= 50 / .honest *= 50);batches of 20000 people
+EDITS
 }
 
 @test "usage" {

@@ -108,7 +108,8 @@ int fuzz_run(const uint8_t *data, size_t size) {
 int fuzz_grounds(const uint8_t *data, size_t size) {
   faro_error error = {0};
   faro_verification verification;
-  if (faro_verify_run(&verification, "run.json", (const char *)data, size, &error) == FARO_OK)
+  if (faro_verify_run(&verification, FARO_VERIFY_RUN, "run.json", (const char *)data, size, &error) ==
+      FARO_OK)
     faro_verification_clear(&verification);
   else if (error.message[0] == '\0') abort();
   return 0;

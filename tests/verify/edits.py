@@ -29,6 +29,12 @@ batch: 100
 algorithms:
 """
 
+# Rows in which batches have several sizes.
+SIZES = {"growing": "release: shuffle-laplace, growth: 2, largest: 200", "adaptive": "release: shuffle-bits, adaptive: true, largest: 200"}
+# Members of a result that are about its claim.
+MEMBERS = ["claim", "grounds", "settings", "learner", "release", "epsilon", "delta", "rounds", "instances", "region", "bytes_per_user",
+           "bits_per_user", "messages_per_user", "refused"]
+
 # What a word may be swapped for, wherever it stands.
 WORDS = [
     ["joint", "central", "local", "shuffle", "concurrent"], ["event", "user"], ["hidden", "others", "all", "rewards"],
@@ -82,8 +88,8 @@ def remove(result, path):
 
 def single(result):
     """(what was done, the members that were edited, the edited result)"""
-    for part in ("claim", "grounds", "settings"):
-        for path, value in walk(result[part], (part,)):
+    for part in (m for m in MEMBERS if m in result):
+        for path, value in [((part,), result[part]), *walk(result[part], (part,))]:
             name = ".".join(map(str, path))
             if not isinstance(value, (dict, list)):
                 for other in swaps(value):
@@ -127,6 +133,17 @@ def lies(result, others):
     yield from edit("level user, 50 rounds", [], lambda r: user(r, False))
     yield from edit("level user, 50 rounds, settings alike", [], lambda r: user(r, True))
 
+    def once(r):
+        r["claim"].update(level="user", contributions=1)
+        r["settings"].update(level="user")
+    yield from edit("level user, one round, settings alike", ["level"], once)
+
+    def without(r, **members):
+        del r["settings"]
+        r["claim"].update(members)
+    yield from edit("no settings, actions hidden", [], lambda r: without(r, actions="hidden"))
+    yield from edit("no settings, an assumption", [], lambda r: without(r, assumes="all is well"))
+
     def fewer(r):
         user(r, True)
         r["settings"].update(horizon=100)
@@ -148,6 +165,10 @@ def lies(result, others):
         r["settings"].update(release="local-gaussian"), r.update(release="local-gaussian")) and None)
     yield from edit("actions others, with their view", [], lambda r: r["claim"].update(
         actions="others", adversary_sees=claim["adversary_sees"].replace(", and the actions of all users", "")))
+    yield from edit("no local part", ["local"] if claim["trust"] in ("shuffle", "concurrent") else ["by"],
+                    lambda r: r["claim"].update(local=None))
+    yield from edit("a local part of 1.0005 times epsilon", ["local.epsilon"], lambda r: r["claim"].update(
+        local={**claim["local"], "epsilon": 1.0005 * claim["local"]["epsilon"]}) if claim["local"] else False)
     yield from edit("a local part", [], lambda r: r["claim"].update(local={"epsilon": 0.01, "delta": 0}))
     yield from edit("another local part", [], lambda r: r["claim"].update(local={"epsilon": 0.01, "delta": claim["delta"]}))
     yield from edit("rewards only", [], lambda r: r["claim"].update(protects="rewards"))
@@ -200,6 +221,12 @@ def lies(result, others):
         yield from edit("one level, less noise", [], lambda r: lowest(r, 1 / count))
         yield from edit("one level and one shuffler, less noise", ["shufflers"] if "concurrent" in result["label"] else [],
                         lambda r: (lowest(r, 1 / count), r["settings"].update(shufflers=1)) and None)
+    if len(grounds.get("classes") or grounds.get("levels", [{}])[0].get("nodes", [])) > 1:
+        def sizes(r, first, last):
+            for level in r["grounds"].get("levels") or [{"nodes": r["grounds"]["classes"]}]:
+                del level["nodes"][first:last]
+        yield from edit("batches of one size only", [], lambda r: sizes(r, 1, None))
+        yield from edit("batches of the first size not listed", [], lambda r: sizes(r, 0, 1))
     classes = grounds.get("classes") or [node for level in grounds.get("levels", []) for node in level["nodes"]]
     if any("mixed" in c for c in classes) or any(c.get("honest", 1) > 1 for c in classes):
         def company(r, factor, users):
@@ -277,11 +304,11 @@ def main():
     arguments.add_argument("--run", help="edit the results of this run.json, in place of one of each release")
     arguments.add_argument("releases", nargs="*", default=[])
     a = arguments.parse_args()
-    releases = a.releases or RELEASES
+    releases = a.releases or [*RELEASES, *SIZES]
     with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         folder = pathlib.Path(name)
         if not a.run:
-            rows = "".join(f"  - {{label: {r}, learner: linucb, release: {r}}}\n" for r in releases)
+            rows = "".join(f"  - {{label: {r}, learner: linucb, {SIZES.get(r, f'release: {r}')}}}\n" for r in releases)
             (folder / "one.yaml").write_text(EXPERIMENT + rows)
             subprocess.run([a.faro, "run", str(folder / "one.yaml"), "--quiet", "--out", str(folder / "out")],
                            check=True, stdout=subprocess.DEVNULL)

@@ -456,7 +456,7 @@ static void change(json_t *value, double factor) {
 /* How many proven claims of the document are found what. */
 static void count(const char *text, size_t found[3]) {
   faro_verification v;
-  assert_ok(faro_verify_run(&v, "run.json", text, strlen(text), error));
+  assert_ok(faro_verify_run(&v, FARO_VERIFY_RUN, "run.json", text, strlen(text), error));
   for (int i = 0; i < 3; i++) found[i] = 0;
   for (size_t i = 0; i < v.count; i++) {
     if (!v.claim[i].proven) continue;
@@ -685,7 +685,9 @@ static void test_documents__are_refused_by_name(void **state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     faro_verification v;
     faro_error error = {0};
-    assert_int_equal(faro_verify_run(&v, "run.json", bad[i].text, strlen(bad[i].text), &error), FARO_INVALID);
+    assert_int_equal(
+        faro_verify_run(&v, FARO_VERIFY_RUN, "run.json", bad[i].text, strlen(bad[i].text), &error),
+        FARO_INVALID);
     if (!strstr(error.message, bad[i].message))
       fail_msg("\"%s\" is not in: %s", bad[i].message, error.message);
   }
