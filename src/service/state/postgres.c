@@ -382,3 +382,30 @@ faro_status faro_postgres_do(faro_postgres *p, faro_error *error, const char *sq
   va_end(args);
   return status;
 }
+
+/* Sessions. */
+
+/* Such a pooler likes to give out the connection that was used last: so another session of ours
+ * takes that one first, and keeps it for the moment. */
+faro_status faro_postgres_check_session(faro_postgres *p, faro_error *error) {
+  faro_postgres *other = NULL;
+  PGresult *rows = NULL;
+  int64_t key = 0;
+  randombytes_buf(&key, sizeof key);
+  faro_status status = faro_postgres_do(p, error, "SELECT pg_advisory_lock($1)", "i", key);
+  if (status == FARO_OK) status = faro_postgres_open(&other, p->url, "BEGIN", p->stopping, error);
+  if (status == FARO_OK)
+    status = faro_postgres_ask(p, &rows, error,
+                               "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = "
+                               "pg_backend_pid() AND (classid::bigint << 32 | objid::bigint) = $1",
+                               "i", key);
+  const bool held = status == FARO_OK && faro_postgres_number(rows, 0, 0) == 1;
+  PQclear(rows);
+  faro_postgres_close(other);
+  if (status != FARO_OK) return status;
+  if (held) return faro_postgres_do(p, error, "SELECT pg_advisory_unlock($1)", "i", key);
+  return faro_fail(error, FARO_INVALID,
+                   "a session of the database does not keep what it locks: a pooler gives its connections to "
+                   "others between transactions. Connect to the server itself, or let the pooler keep one "
+                   "connection for each session (PgBouncer: pool_mode = session)");
+}
