@@ -20,11 +20,13 @@ enum {
   INT8_ARRAY = 1016
 };                                 /* PostgreSQL's types */
 static const double PATIENCE = 30; /* seconds that an answer may take */
+static const double FAREWELL = 2;  /* and that to the last statement of a session */
 
 struct faro_postgres {
   PGconn *connection;
   char *url, *set_up;
   bool (*stopping)(void);
+  double patience;
   bool warned;   /* the server has warned since this was cleared */
   bool collided; /* the last failure was a deadlock or the like */
 };
@@ -77,7 +79,7 @@ static void note(void *context, const PGresult *notice) {
 /* Waits until there is an answer to read, or nothing more to come. A server that does not answer in
  * time is given up: the connection is closed, and the caller does not know what has happened. */
 static bool await(faro_postgres *p) {
-  const double until = faro_clock() + PATIENCE;
+  const double until = faro_clock() + p->patience;
   while (PQisBusy(p->connection)) {
     struct pollfd socket = {.fd = PQsocket(p->connection), .events = POLLIN};
     if (socket.fd < 0 || faro_clock() > until || (p->stopping && p->stopping())) return false;
@@ -218,6 +220,7 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
   p->url = strdup(url);
   p->set_up = strdup(set_up);
   p->stopping = stopping;
+  p->patience = PATIENCE;
   const faro_status status = p->url && p->set_up
                                  ? faro_postgres_ready(p, &fresh, error)
                                  : faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
@@ -226,11 +229,21 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
   return status;
 }
 
-void faro_postgres_leave(faro_postgres *p) { drop(p); }
+/* The server ends a session a moment after its connection. Who connects next, which may be this
+ * process, must not find that its locks are still held. */
+void faro_postgres_leave(faro_postgres *p) {
+  p->patience = FAREWELL;
+  faro_postgres_rollback(p);
+  if (p->connection && PQstatus(p->connection) == CONNECTION_OK &&
+      faro_postgres_run(p, "SELECT pg_advisory_unlock_all()", NULL) != FARO_OK)
+    drop(p); /* then they are free when the server notices */
+  p->patience = PATIENCE;
+  drop(p);
+}
 
 void faro_postgres_close(faro_postgres *p) {
   if (!p) return;
-  PQfinish(p->connection);
+  faro_postgres_leave(p);
   free(p->url);
   free(p->set_up);
   free(p);
