@@ -453,14 +453,33 @@ static void test_peers__batches_on_their_way_are_no_difference(void **state) {
   faro_peers_expect(&d.peers, 0, 7, 1004); /* both arrive while the next greeting is on its way */
   greet(&d, 0, 5, 6, 1005);
   assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1005));
-  greet(&d, 0, 5, 6, 1006); /* but the one after it knows */
-  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1006));
-  greet(&d, 0, 6, 6, 1007); /* batch 6 is here and was never closed there */
-  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1007));
-  greet(&d, 0, 6, 7, 1008);
-  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1008));
-  greet(&d, 0, 8, 8, 1009); /* batch 7 is nowhere */
-  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1009));
+  greet(&d, 0, 5, 6, 1013); /* but those after it know */
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1013));
+  greet(&d, 0, 6, 6, 1014); /* batch 6 is here and was never closed there */
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1014));
+  greet(&d, 0, 6, 7, 1015);
+  assert_false(ill(&d, FARO_ILL_DIFFERS, false, 1015));
+  greet(&d, 0, 8, 8, 1016); /* batch 7 is nowhere */
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1016));
+  close_desk(&d);
+}
+
+/* Two front-ends of one shuffler: the first one was cut off and says what it knew then, while the
+ * other one goes on. It is no old copy until the other one is silent, too. */
+static void test_peers__a_front_end_that_was_cut_off_is_no_old_copy(void **state) {
+  (void)state;
+  desk d;
+  open_desk(&d, 1);
+  faro_peers_expect(&d.peers, 0, 9, 0);
+  for (double now = 1001; now < 1060; now += 5) {
+    greet(&d, 0, 9, 9, now);
+    for (double late = 0; late < 5; late += 2) {
+      greet(&d, 0, 5, 6, now + late);
+      assert_false(ill(&d, FARO_ILL_DIFFERS, false, now + late));
+    }
+  }
+  greet(&d, 0, 5, 6, 1066);
+  assert_true(ill(&d, FARO_ILL_DIFFERS, false, 1066));
   close_desk(&d);
 }
 
@@ -662,6 +681,7 @@ int main(void) {
       cmocka_unit_test(test_outage__memory_and_files_are_rounded),
       cmocka_unit_test(test_peers__silence_is_noticed_after_twenty_seconds_until_the_end),
       cmocka_unit_test(test_peers__batches_on_their_way_are_no_difference),
+      cmocka_unit_test(test_peers__a_front_end_that_was_cut_off_is_no_old_copy),
       cmocka_unit_test(test_peers__agree_in_one_epoch_on_all_that_was_handed_over),
       cmocka_unit_test(test_thinned__shows_hundreds_on_average_and_nothing_of_the_first),
       cmocka_unit_test(test_tallies__a_wedge_shows_without_a_batch_and_goes_with_one),

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "service/analyzer/store.h"
 #include "service/state/sealed.h"
 #include "service/state/spool.h"
 #include "support/database_server.h"
@@ -285,6 +286,60 @@ static void test_postgres__each_commit_waits_for_the_disks(void **state) {
   assert_ok(faro_postgres_commit(link, error));
   faro_postgres_close(link);
   end(&w);
+}
+
+/* A session whose locks are gone when it looks for them, as that of a pooler that gives the
+ * connection to others: here, because locking does nothing. */
+static void test_postgres__a_session_without_its_locks_is_refused(void **state) {
+  (void)state;
+  server_test();
+  world w;
+  faro_postgres *link = NULL;
+  faro_error why = {0};
+  begin(&w, "shuffle-gaussian", 1, 1, 1);
+  assert_ok(faro_postgres_open(&link, w.url, "SELECT 1", NULL, error));
+  assert_ok(faro_postgres_check_session(link, error));
+  PGresult *rows = NULL;
+  assert_ok(
+      faro_postgres_ask(link, &rows, error, "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'", ""));
+  assert_int_equal(faro_postgres_number(rows, 0, 0), 0); /* none is left */
+  PQclear(rows);
+  server_query(w.server, "",
+               "CREATE FUNCTION public.pg_advisory_lock(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1'");
+  assert_ok(faro_postgres_run(link, "SET search_path = public, pg_catalog", error));
+  assert_int_equal(faro_postgres_check_session(link, &why), FARO_INVALID);
+  assert_non_null(strstr(why.message, "pool_mode = session"));
+  faro_postgres_close(link);
+  end(&w);
+}
+
+/* PgBouncer, where it is installed: before a front-end, and before an analyzer. */
+static void test_postgres__a_pooler_must_keep_sessions(void **state) {
+  (void)state;
+  server_test();
+  static const char *const modes[] = {"transaction", "session"};
+  world w;
+  for (size_t i = 0; i < 2; i++) {
+    faro_spool *spool = NULL;
+    faro_store *store = NULL;
+    faro_error why = {0};
+    char line[128];
+    begin(&w, "shuffle-gaussian", 2, 2, 2);
+    snprintf(line, sizeof line, "%s %s", w.server, modes[i]);
+    const int there = server_command("pooler", line);
+    snprintf(w.url, sizeof w.url, "postgresql:///postgres?host=%s/pooler&port=5432&user=faro", w.server);
+    const faro_status status = there == 0 ? open_front(&w, 0, &spool, &why) : FARO_OK;
+    if (spool) assert_int_equal(send_one(&w, spool, 0, 1, 1), FARO_VERDICT_ACCEPTED);
+    const faro_status stored = there == 0 ? faro_store_open(&store, w.url, FARO_READ_WRITE, NULL) : FARO_OK;
+    faro_store_close(store);
+    faro_spool_close(spool);
+    end(&w);
+    if (there == 77) skip();
+    assert_int_equal(there, 0);
+    if (status != (i == 0 ? FARO_INVALID : FARO_OK)) fail_msg("%s: %s", modes[i], why.message);
+    assert_int_equal(stored, status);
+    if (i == 0) assert_non_null(strstr(why.message, "pool_mode = session"));
+  }
 }
 
 /* Over TCP, the server notices within seconds that the machine of a front-end is lost. */
@@ -728,6 +783,8 @@ int main(void) {
       cmocka_unit_test(test_postgres__keys_are_published_again_after_a_new_connection),
 #ifdef FARO_LIBPQ
       cmocka_unit_test(test_postgres__each_commit_waits_for_the_disks),
+      cmocka_unit_test(test_postgres__a_session_without_its_locks_is_refused),
+      cmocka_unit_test(test_postgres__a_pooler_must_keep_sessions),
       cmocka_unit_test(test_postgres__the_server_looks_for_lost_machines),
       cmocka_unit_test(test_postgres__what_was_rolled_back_is_not_committed),
       cmocka_unit_test(test_postgres__who_stops_waits_for_no_answer),

@@ -503,8 +503,102 @@ static void test_postgres_analyzer__counts_once_what_it_collects_itself(void **s
   play_faults(DIRECT);
 }
 
+/* A front-end that was cut off. */
+
+/* Sends the reports of all clients for batches from .. to - 1 to a front-end, until all are
+ * acknowledged. */
+static void post_batches(play *p, const unsigned char *frames, size_t from, size_t to, size_t index) {
+  const size_t size = faro_wire_report_size(&p->trial.campaign);
+  const double end = faro_clock() + DEADLINE;
+  char url[FARO_URL_MAX + 1];
+  snprintf(url, sizeof url, "http://127.0.0.1:%u/v1/reports", p->role[index].port);
+  for (size_t i = from * B; i < to * B;) {
+    faro_sent sent = {0};
+    const bool answered =
+        faro_send_post(p->sender, url, frames + i * size, size, &sent, NULL) == FARO_OK && sent.status == 200;
+    if (answered && sent.bytes[0] <= FARO_VERDICT_KNOWN) i++;
+    else faro_sleep(0.02); /* the batch before is not closed yet */
+    if (faro_clock() > end) fail_msg("report %zu was not taken; see %s", i, p->directory);
+  }
+}
+
+/* Waits for a policy, and starts nobody. */
+static void await_policy(play *p, size_t version) {
+  const double end = faro_clock() + DEADLINE;
+  char path[64];
+  snprintf(path, sizeof path, "/v1/policy?after=%zu", version - 1);
+  while (ask(p, 0, path).status != 200) {
+    if (faro_clock() > end) fail_msg("policy %zu does not come; see %s", version, p->directory);
+    faro_sleep(0.02);
+  }
+}
+
+static bool log_has(const role *r, const char *words) {
+  char *text = NULL;
+  size_t length = 0;
+  assert_ok(faro_read_file(r->log, 1 << 26, &text, &length, error));
+  const bool has = memmem(text, length, words, strlen(words)) != NULL;
+  free(text);
+  return has;
+}
+
+static void await_log(const role *r, const char *words) {
+  const double end = faro_clock() + DEADLINE;
+  while (!log_has(r, words) && faro_clock() < end) faro_sleep(0.02);
+  if (!log_has(r, words)) fail_msg("%s does not say %s", r->log, words);
+}
+
+/* Stops a front-end, and the server ends its sessions. */
+static void cut_off(play *p, size_t index) {
+  assert_int_equal(kill(p->role[index].child.pid, SIGSTOP), 0);
+  p->role[index].paused = true;
+  server_query(
+      p->server, "",
+      "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = 'faro'");
+}
+
+/* A front-end with a batch in its hand is cut off, and another one hands over this batch and the
+ * next ones. When it comes back, nobody takes it for an old copy; and when the other one is lost,
+ * it goes on. */
+static void test_postgres_analyzer__a_front_end_that_was_cut_off_comes_back(void **state) {
+  (void)state;
+  server_test();
+  enum { ANALYZER = 0, OTHER = 2, CUT = 3 };
+  play *p = malloc(sizeof *p);
+  assert_non_null(p);
+  open_play(p, "shuffle-bits", false);
+  for (size_t i = 0; i < p->roles; i++) start_role(p, i);
+  learn_campaign(p);
+  for (size_t i = 0; i < p->roles; i++) becomes(p, i, "/healthz", 200, "ok");
+  unsigned char *frames = calloc(BATCHES * B, faro_wire_report_size(&p->trial.campaign));
+  assert_non_null(frames);
+  write_reports(p, frames);
+  for (size_t i = 0; i < CUT; i++) (void)faro_child_end(&p->role[i].child, SIGKILL, 60);
+  post_batches(p, frames, 0, 1, CUT);
+  await_log(&p->role[CUT], "\"event\":\"batch-not-sent\"");
+  cut_off(p, CUT);
+  start_role(p, ANALYZER);
+  start_role(p, OTHER);
+  post_batches(p, frames, 1, 3, OTHER);
+  await_policy(p, 4);
+  assert_int_equal(kill(p->role[CUT].child.pid, SIGCONT), 0);
+  p->role[CUT].paused = false;
+  becomes(p, CUT, "/healthz", 200, "ok");
+  (void)faro_child_end(&p->role[OTHER].child, SIGKILL, 60);
+  post_batches(p, frames, 3, 4, CUT);
+  await_policy(p, 5);
+  post_batches(p, frames, 4, BATCHES, CUT);
+  assert_false(log_has(&p->role[ANALYZER], "old copy"));
+  check_policy(p);
+  check_ledger(p);
+  free(frames);
+  close_play(p);
+  free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_postgres_analyzer__a_front_end_that_was_cut_off_comes_back),
       cmocka_unit_test(test_postgres_analyzer__counts_once_if_roles_are_killed),
       cmocka_unit_test(test_postgres_analyzer__counts_once_if_the_server_is_killed),
       cmocka_unit_test(test_postgres_analyzer__counts_once_if_the_server_and_an_analyzer_are_lost),

@@ -282,10 +282,13 @@ static faro_status connect_anew(const world *w, faro_store *store, faro_error *e
   server_query(w->server, SCHEMA,
                "DO \\$\\$ BEGIN WHILE EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
                " LOOP PERFORM pg_sleep(0.01); END LOOP; END \\$\\$");
-  const faro_status noticed = faro_store_ready(store, error); /* the session may be just ending */
-  if (noticed != FARO_SYSTEM) return noticed;
-  *error = (faro_error){0};
-  return faro_store_ready(store, error);
+  const double until = faro_clock() + 120;
+  faro_status status = FARO_SYSTEM;
+  while (status == FARO_SYSTEM && faro_clock() < until) { /* the session may be just ending */
+    *error = (faro_error){0};
+    status = faro_store_ready(store, error);
+  }
+  return status;
 }
 
 static void assert_refused(const world *w, faro_store *store) {
@@ -293,7 +296,8 @@ static void assert_refused(const world *w, faro_store *store) {
   server_query(w->server, SCHEMA, "UPDATE meta SET beat = 7");
   assert_int_equal(connect_anew(w, store, &why), FARO_INVALID);
   assert_non_null(strstr(why.message, "the database is an old copy, or a replica that was behind"));
-  assert_int_equal(receive(store, 1, NULL), FARO_INVALID);
+  for (int i = 0; i < 50; i++) /* each in a session of its own, which finds the lock free */
+    assert_int_equal(receive(store, 1, NULL), FARO_INVALID);
   assert_int_equal(apply(store, 1, NULL), FARO_INVALID);
   assert_int_equal(faro_store_live(store, FARO_LIFE_PAUSED, NULL), FARO_INVALID);
   assert_int_equal(faro_store_confirm(store, NULL), FARO_INVALID);

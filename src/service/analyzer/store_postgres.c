@@ -591,6 +591,7 @@ faro_status faro_store_postgres_open(faro_store *s, const char *url, faro_access
   const bool writes = mode == FARO_READ_WRITE;
   faro_status status = faro_postgres_open(&p->link, url, writes ? WRITING : READING,
                                           writes ? NULL : faro_process_ending, error);
+  if (status == FARO_OK && writes) status = faro_postgres_check_session(p->link, error);
   if (status == FARO_OK) status = writes ? found_once(p, error) : check_there(p, error);
   if (status == FARO_OK) status = check_version(p, error);
   return status == FARO_OK && writes ? hold(p, error) : status;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const double PATIENCE = 20; /* seconds; a shuffler greets every five */
+static const double STALE = 8;     /* seconds in which whoever is up to date has greeted */
 
 const faro_peers_words faro_peers_shufflers = {"shuffler", "analyzer", "database", FARO_ILL_SILENT,
                                                FARO_ILL_DIFFERS};
@@ -27,19 +28,24 @@ void faro_peers_expect(faro_peers *p, size_t shuffler, uint64_t next, double now
   pthread_mutex_unlock(&p->mutex);
 }
 
-/* A greeting may be older than the batches that arrived while it was on the way. So what is missing
- * at the shuffler counts only if nothing has arrived since the greeting before; what is missing
- * here counts at once, because it cannot come any more. */
-static bool cannot_fit(const faro_peer *peer, const faro_greeting *g) {
-  const bool quiet = peer->greeted && peer->next == peer->next_then;
-  const bool behind = peer->next > g->first + 1 || peer->next > g->open;
-  return !g->same || g->first > peer->next || (quiet && behind);
+static bool is_behind(const faro_peer *peer, const faro_greeting *g) {
+  return peer->next > g->first + 1 || peer->next > g->open;
+}
+
+/* A greeting may be older than the batches that arrived while it was on the way, and one of several
+ * front-ends may not have heard yet of what another one has handed over. So what is missing at the
+ * shuffler counts only if nothing has arrived since the greeting before, and none that knew all of
+ * it came lately; what is missing here counts at once, because it cannot come any more. */
+static bool cannot_fit(const faro_peer *peer, const faro_greeting *g, double now) {
+  const bool quiet = peer->greeted && peer->next == peer->next_then && now - peer->fitted > STALE;
+  return !g->same || g->first > peer->next || (quiet && is_behind(peer, g));
 }
 
 void faro_peers_greeted(faro_peers *p, const faro_greeting *greeting, double now) {
   pthread_mutex_lock(&p->mutex);
   faro_peer *peer = &p->peer[greeting->shuffler];
-  peer->differs = cannot_fit(peer, greeting);
+  peer->differs = cannot_fit(peer, greeting, now);
+  if (!peer->differs && !is_behind(peer, greeting)) peer->fitted = now;
   peer->last = *greeting;
   peer->next_then = peer->next;
   peer->greeted = true;

@@ -14,6 +14,7 @@ typedef struct faro_peer {
   uint64_t next;         /* the batch that is expected of it next */
   faro_greeting last;    /* what it said last */
   uint64_t next_then;    /* `next` at that time */
+  double fitted;         /* when it last knew of all that is here; 0: never */
   bool greeted, differs; /* it has greeted; what it said cannot fit to what is here */
 } faro_peer;
 

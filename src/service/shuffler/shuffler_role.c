@@ -34,6 +34,13 @@ static const double PATIENCE = 20; /* seconds that the analyzer may be away or b
 /* The routes of a whole shuffler, or of a collector, are the first ones of a joiner's. */
 enum { SHUFFLER_ROUTES = 1, JOINER_ROUTES = 5 };
 
+/* The batch that could not be handed over the last time. */
+typedef struct stuck {
+  uint64_t batch;
+  double since; /* on faro_clock; 0: there is none */
+  faro_backoff backoff;
+} stuck;
+
 typedef struct role {
   const faro_shuffler_settings *settings;
   faro_campaign campaign;
@@ -58,7 +65,7 @@ typedef struct role {
   faro_joiner *joiner;   /* a joiner's */
   faro_partner *partner; /* split counts only */
   faro_handover handover;
-  double failing; /* the sender's: since when batches cannot be handed over; 0: they can */
+  stuck stuck; /* the sender's */
   faro_metric *sent, *refused, *reachable, *adder;
   faro_http_route routes[JOINER_ROUTES];
 } role;
@@ -69,8 +76,6 @@ typedef struct role {
 static void tell_failed(role *r, const faro_batch *batch, long status, const char *why) {
   char text[FARO_ILL_TEXT], answer[FARO_SHOWN];
   const bool joined = faro_shuffler_is_collector(r->settings);
-  const double now = faro_clock();
-  if (r->failing == 0) r->failing = now;
   if (status == 410) {
     snprintf(text, sizeof text,
              "the %s says that the campaign has ended, and does not take batch %" PRIu64
@@ -80,7 +85,7 @@ static void tell_failed(role *r, const faro_batch *batch, long status, const cha
     return;
   }
   const bool away = status >= 500 || status == 0 || (joined && status == 401);
-  if (away && now - r->failing < PATIENCE) return;
+  if (away && faro_clock() - r->stuck.since < PATIENCE) return;
   snprintf(text, sizeof text, "the %s does not take batch %" PRIu64 ": %s", faro_handover_taker(&r->handover),
            batch->number, faro_printable(why, answer, sizeof answer));
   faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
@@ -109,80 +114,85 @@ static bool deliver(role *r, const faro_batch *batch, unsigned char *frame) {
   return false;
 }
 
-static void rest(faro_backoff *backoff) {
-  for (double left = faro_backoff_next(backoff); left > 0 && !faro_process_ending(); left -= 0.1)
-    faro_sleep(0.1);
-}
-
-/* Split counts: tries until the adder has given its sum, and makes the batch for the analyzer. NULL
- * if the process ends first. */
+/* Split counts: asks the adder once for its sum, and makes the batch for the analyzer. NULL if
+ * there is no sum yet. */
 static unsigned char *complete(role *r, const faro_batch *batch) {
   unsigned char *body = malloc(faro_batch_body(&r->campaign, batch->count));
-  faro_backoff backoff = {0};
   char text[FARO_ILL_TEXT];
-  while (body && !faro_process_ending()) {
-    faro_error error = {0};
-    const faro_status status = faro_partner_complete(r->partner, batch, body, &error);
-    if (status == FARO_OK) {
-      r->failing = 0;
-      return body;
-    }
-    if (status == FARO_INTERRUPTED) break;
-    if (r->failing == 0) r->failing = faro_clock();
-    faro_log_error("sum-not-received", &error);
-    snprintf(text, sizeof text, "batch %" PRIu64 " waits for the adder: %.300s", batch->number,
-             error.message);
-    if (status == FARO_INVALID || faro_clock() - r->failing > PATIENCE)
-      faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
-    rest(&backoff);
-  }
+  faro_error error = {0};
+  if (!body) return NULL;
+  const faro_status status = faro_partner_complete(r->partner, batch, body, &error);
+  if (status == FARO_OK) return body;
   free(body);
+  if (status == FARO_INTERRUPTED) return NULL;
+  faro_log_error("sum-not-received", &error);
+  snprintf(text, sizeof text, "batch %" PRIu64 " waits for the adder: %.300s", batch->number, error.message);
+  if (status == FARO_INVALID || faro_clock() - r->stuck.since > PATIENCE)
+    faro_health_set(&r->health, FARO_ILL_HANDOVER, text);
   return NULL;
 }
 
-/* Tries until it was taken. If the process ends first, the next start goes on. */
-static void pass_on(role *r, const faro_batch *batch) {
-  unsigned char *frame = malloc(faro_handover_bytes(&r->handover, batch->count));
-  faro_backoff backoff = {0};
-  faro_error error = {0};
-  bool there = false;
-  while (frame && !faro_process_ending() && !(there = deliver(r, batch, frame))) rest(&backoff);
-  free(frame);
-  if (!there) return;
-  if (faro_intake_forget(r->intake, batch->number, &error) != FARO_OK) {
-    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and recognized there */
-    return;
-  }
-  r->failing = 0;
+/* Whatever stood in the way of the last batch does so no more. */
+static void unstick(role *r) {
+  if (r->stuck.since == 0) return;
+  r->stuck = (stuck){0};
   faro_health_set(&r->health, FARO_ILL_HANDOVER, "");
   faro_health_set(&r->health, FARO_ILL_LEFT, "");
+}
+
+/* Tries once, and does not ask again before the intake was asked for the next batch: in a database,
+ * another front-end may have handed this one over since. True if it is done. */
+static bool pass_on(role *r, const faro_batch *batch) {
+  unsigned char *frame = malloc(faro_handover_bytes(&r->handover, batch->count));
+  faro_error error = {0};
+  const bool there = frame && deliver(r, batch, frame);
+  free(frame);
+  if (!there) return false;
+  if (faro_intake_forget(r->intake, batch->number, &error) != FARO_OK) {
+    faro_log_error("batch-not-forgotten", &error); /* it is sent again, and recognized there */
+    return false;
+  }
   faro_metric_add(r->sent, 1);
   faro_log(FARO_LOG_INFO, "batch-sent", "sI", "batch", (json_int_t)batch->number);
+  return true;
 }
 
 /* The same for split counts. */
-static void pass_on_split(role *r, const faro_batch *batch) {
+static bool pass_on_split(role *r, const faro_batch *batch) {
   faro_batch whole = *batch;
   unsigned char *body = complete(r, batch);
   whole.body = body;
-  if (body) pass_on(r, &whole);
+  const bool done = body && pass_on(r, &whole);
   free(body);
+  return done;
+}
+
+/* Sends the oldest batch that waits here, if there is one. False: in vain. If the process ends
+ * first, the next start goes on. */
+static bool send_next(role *r) {
+  faro_batch batch = {0};
+  faro_error error = {0};
+  const faro_status status = faro_intake_next(r->intake, 0.2, &batch, &error);
+  if (status != FARO_OK) faro_log_error("batch-not-read", &error);
+  if (status == FARO_OK && (batch.count == 0 || batch.number != r->stuck.batch)) unstick(r);
+  bool done = true;
+  if (batch.count > 0) {
+    if (r->stuck.since == 0) r->stuck = (stuck){.batch = batch.number, .since = faro_clock()};
+    done = r->partner ? pass_on_split(r, &batch) : pass_on(r, &batch);
+    if (done) unstick(r);
+  } else if (r->partner) faro_partner_look(r->partner, faro_intake_snapshot(r->intake).first);
+  faro_intake_wipe(r->intake, &batch);
+  return done;
 }
 
 static void *send_all(void *context) {
   role *r = context;
   while (!faro_process_ending()) {
-    faro_batch batch = {0};
-    faro_error error = {0};
-    const faro_status status = faro_intake_next(r->intake, 0.2, &batch, &error);
-    if (status != FARO_OK) faro_log_error("batch-not-read", &error);
-    if (batch.count > 0 && r->partner) pass_on_split(r, &batch);
-    else if (batch.count > 0) pass_on(r, &batch);
-    else if (r->partner) {
-      const faro_spool_state state = faro_intake_snapshot(r->intake);
-      faro_partner_look(r->partner, state.first);
-    }
-    faro_intake_wipe(r->intake, &batch);
+    if (send_next(r)) continue;
+    /* By the clock: a process that was stopped meanwhile looks at once whether the batch is still
+     * its own. */
+    const double until = faro_clock() + faro_backoff_next(&r->stuck.backoff);
+    while (faro_clock() < until && !faro_process_ending()) faro_sleep(0.05);
   }
   return NULL;
 }

@@ -20,11 +20,13 @@ enum {
   INT8_ARRAY = 1016
 };                                 /* PostgreSQL's types */
 static const double PATIENCE = 30; /* seconds that an answer may take */
+static const double FAREWELL = 2;  /* and that to the last statement of a session */
 
 struct faro_postgres {
   PGconn *connection;
   char *url, *set_up;
   bool (*stopping)(void);
+  double patience;
   bool warned;   /* the server has warned since this was cleared */
   bool collided; /* the last failure was a deadlock or the like */
 };
@@ -77,7 +79,7 @@ static void note(void *context, const PGresult *notice) {
 /* Waits until there is an answer to read, or nothing more to come. A server that does not answer in
  * time is given up: the connection is closed, and the caller does not know what has happened. */
 static bool await(faro_postgres *p) {
-  const double until = faro_clock() + PATIENCE;
+  const double until = faro_clock() + p->patience;
   while (PQisBusy(p->connection)) {
     struct pollfd socket = {.fd = PQsocket(p->connection), .events = POLLIN};
     if (socket.fd < 0 || faro_clock() > until || (p->stopping && p->stopping())) return false;
@@ -218,6 +220,7 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
   p->url = strdup(url);
   p->set_up = strdup(set_up);
   p->stopping = stopping;
+  p->patience = PATIENCE;
   const faro_status status = p->url && p->set_up
                                  ? faro_postgres_ready(p, &fresh, error)
                                  : faro_fail(error, FARO_MEMORY, "cannot allocate a connection");
@@ -226,11 +229,21 @@ faro_status faro_postgres_open(faro_postgres **postgres, const char *url, const 
   return status;
 }
 
-void faro_postgres_leave(faro_postgres *p) { drop(p); }
+/* The server ends a session a moment after its connection. Who connects next, which may be this
+ * process, must not find that its locks are still held. */
+void faro_postgres_leave(faro_postgres *p) {
+  p->patience = FAREWELL;
+  faro_postgres_rollback(p);
+  if (p->connection && PQstatus(p->connection) == CONNECTION_OK &&
+      faro_postgres_run(p, "SELECT pg_advisory_unlock_all()", NULL) != FARO_OK)
+    drop(p); /* then they are free when the server notices */
+  p->patience = PATIENCE;
+  drop(p);
+}
 
 void faro_postgres_close(faro_postgres *p) {
   if (!p) return;
-  PQfinish(p->connection);
+  faro_postgres_leave(p);
   free(p->url);
   free(p->set_up);
   free(p);
@@ -381,4 +394,31 @@ faro_status faro_postgres_do(faro_postgres *p, faro_error *error, const char *sq
   const faro_status status = faro_postgres_ask_with(p, NULL, error, sql, format, args);
   va_end(args);
   return status;
+}
+
+/* Sessions. */
+
+/* Such a pooler likes to give out the connection that was used last: so another session of ours
+ * takes that one first, and keeps it for the moment. */
+faro_status faro_postgres_check_session(faro_postgres *p, faro_error *error) {
+  faro_postgres *other = NULL;
+  PGresult *rows = NULL;
+  int64_t key = 0;
+  randombytes_buf(&key, sizeof key);
+  faro_status status = faro_postgres_do(p, error, "SELECT pg_advisory_lock($1)", "i", key);
+  if (status == FARO_OK) status = faro_postgres_open(&other, p->url, "BEGIN", p->stopping, error);
+  if (status == FARO_OK)
+    status = faro_postgres_ask(p, &rows, error,
+                               "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = "
+                               "pg_backend_pid() AND (classid::bigint << 32 | objid::bigint) = $1",
+                               "i", key);
+  const bool held = status == FARO_OK && faro_postgres_number(rows, 0, 0) == 1;
+  PQclear(rows);
+  faro_postgres_close(other);
+  if (status != FARO_OK) return status;
+  if (held) return faro_postgres_do(p, error, "SELECT pg_advisory_unlock($1)", "i", key);
+  return faro_fail(error, FARO_INVALID,
+                   "a session of the database does not keep what it locks: a pooler gives its connections to "
+                   "others between transactions. Connect to the server itself, or let the pooler keep one "
+                   "connection for each session (PgBouncer: pool_mode = session)");
 }

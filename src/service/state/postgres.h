@@ -26,7 +26,11 @@ void faro_postgres_close(faro_postgres *postgres); /* NULL is allowed */
   "SELECT set_config('idle_session_timeout', '15s', false) WHERE current_setting('idle_session_timeout') = " \
   "'0';"
 
-/* Ends the connection, and all that its session held; faro_postgres_ready makes another one. */
+/* Whether what a session locks stays locked between its transactions. FARO_INVALID: it does not,
+ * because a pooler gives the connection to others. Opens a second connection for the moment. */
+faro_status faro_postgres_check_session(faro_postgres *postgres, faro_error *error) FARO_WARN_UNUSED;
+/* Ends the connection, and frees at once what its session had locked; faro_postgres_ready makes
+ * another one. */
 void faro_postgres_leave(faro_postgres *postgres);
 /* Connects again if the connection was lost, as far as that can be seen without asking the server;
  * *fresh: it was, and what the session held is gone. */

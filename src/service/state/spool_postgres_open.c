@@ -136,6 +136,7 @@ static faro_status open_postgres(faro_spool *s, const faro_spool_params *params,
   if (status == FARO_OK)
     status = faro_batch_keys_open(&p->keys, &s->database, params->path, s->campaign, s->shuffler, error);
   if (status == FARO_OK) status = faro_postgres_open(&p->link, params->database, set_up, NULL, error);
+  if (status == FARO_OK) status = faro_postgres_check_session(p->link, error);
   if (status == FARO_OK) status = found_once(s, schema, params->known, error);
   if (status == FARO_OK) status = check_version(s, error);
   if (status == FARO_OK) status = faro_spool_pg_look(s, error);
