@@ -31,10 +31,10 @@ int main(void) {
     if (faro_agent_learn(agent, banner + shown * FEATURES, clicked, &error) != FARO_OK) return fail(&error);
     lost += clicks[0] - clicks[shown];
   }
-  const faro_claim *claim = faro_agent_claim(agent);
+  char claim[FARO_CLAIM_SIZE];
   printf("%d visitors, %.0f clicks lost; showing banners at random loses %.0f\n", VISITORS, lost,
          VISITORS * (0.55 - (0.55 + 0.30 + 0.40 + 0.20) / 4));
-  printf("(%g, %g), %s\n", claim->epsilon, claim->delta, claim->proven ? "proven" : "not proven");
+  printf("%s\n", faro_claim_text(faro_agent_claim(agent), claim));
   faro_agent_destroy(agent);
   return 0;
 }

@@ -32,9 +32,9 @@ int main() try {
     check(faro_agent_learn(agent.get(), banner + shown * features, clicked, &error), error);
     lost += clicks[0] - clicks[shown];
   }
-  const faro_claim *claim = faro_agent_claim(agent.get());
+  char claim[FARO_CLAIM_SIZE];
   std::printf("%zu visitors, %.0f clicks lost\n", visitors, lost);
-  std::printf("(%g, %g), %s\n", claim->epsilon, claim->delta, claim->proven ? "proven" : "not proven");
+  std::printf("%s\n", faro_claim_text(faro_agent_claim(agent.get()), claim));
 } catch (const std::exception &problem) {
   return std::fprintf(stderr, "%s\n", problem.what()), 1;
 }

@@ -72,7 +72,7 @@ typedef struct faro_release_params {
 typedef struct faro_cost {
   double bytes;    /* of a user's reports, as they are sent (docs/protocol.md) */
   double bits;     /* of information in them, as papers count */
-  double messages; /* handed to the shuffler by a user; 0 without a shuffler */
+  double messages; /* to the shuffler, as papers count: each bit of a bit sum is one; else 0 */
 } faro_cost;
 
 typedef struct faro_release faro_release;

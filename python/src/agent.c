@@ -604,7 +604,9 @@ static PyGetSetDef members[] = {
     {"_policy", policy, NULL, "The policy as a dictionary.", NULL},
     {"_arguments", given_arguments, NULL, "The arguments it was made from.", NULL},
     {"cost", cost, NULL,
-     "What taking part costs a person: bytes sent, bits of information in them, messages to the shuffler.",
+     "What taking part costs a person: bytes sent; and as the papers count, bits of information in them, "
+     "and\n"
+     "messages to the shuffler, of which each bit of a bit sum is one. What is sent is one report.",
      NULL},
     {"batch", batch, NULL, "People before the first release.", NULL},
     {"batches", batches, NULL, "Batches published so far.", NULL},

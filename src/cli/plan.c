@@ -43,8 +43,8 @@ static const faro_field options[] = {
     {"shufflers", FARO_FIELD_COUNT, FARO_AT(request, problem.shufflers), .least = 2, .most = 20, .value = "S",
      .help = "the most shufflers, where there are several; 5 by default"},
     {"honest", FARO_FIELD_REAL, FARO_AT(request, problem.honest), .least = 1e-6, .most = 1, .value = "H",
-     .help =
-         "share of a batch that does not collude with the server; 0.9 by default, as a service would ask"},
+     .help = "share of a batch that does not collude with the server; 0.9 by default. Behind a shuffler the "
+             "claim counts on their noise alone"},
     {"contributions", FARO_FIELD_COUNT, FARO_AT(request, problem.contributions), .least = 1, .most = 1000,
      .value = "M",
      .help = "everybody takes part M times, and the guarantee covers all of it together; by default it "

@@ -238,7 +238,7 @@ const char *faro_field_print(const faro_field *field, double value, char out[sta
   const size_t words = faro_field_words(field, names);
   const char *word = value == 0 ? field->zero : NULL;
   if (words > 0 && value >= 0 && value < (double)words) word = names[(size_t)value];
-  snprintf(out, FARO_PRINTED, "%s", word ? word : faro_number(value, number));
+  snprintf(out, FARO_PRINTED, "%s", word ? word : faro_short(value, number));
   return out;
 }
 
@@ -260,7 +260,7 @@ static const char *text_shown(const faro_node *node, char out[static FARO_GOT]) 
 const char *faro_node_shown(const faro_node *node, char out[static FARO_GOT]) {
   char number[FARO_NUMBER_SIZE];
   const char *shown = faro_node_type_name(node->type, node->origin);
-  if (node->type == FARO_NODE_NUMBER) shown = faro_number(node->number, number);
+  if (node->type == FARO_NODE_NUMBER) shown = faro_short(node->number, number);
   if (node->type == FARO_NODE_TEXT) {
     const bool empty = node->text && *node->text == '\0' && node->origin != FARO_FROM_JSON;
     if (node->text && !empty) return text_shown(node, out);
@@ -272,7 +272,7 @@ const char *faro_node_shown(const faro_node *node, char out[static FARO_GOT]) {
 
 /* Writes whole numbers without an exponent: 1000000000000000, not 1e+15. */
 static const char *bound_text(const faro_field *field, double bound, char out[static FARO_NUMBER_SIZE]) {
-  if (field->type == FARO_FIELD_REAL || !(fabs(bound) <= 0x1p53)) return faro_number(bound, out);
+  if (field->type == FARO_FIELD_REAL || !(fabs(bound) <= 0x1p53)) return faro_short(bound, out);
   snprintf(out, FARO_NUMBER_SIZE, "%.0f", bound);
   return out;
 }

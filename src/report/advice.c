@@ -52,7 +52,7 @@ static void add_label(const faro_report *report, const faro_view_row *row, faro_
     faro_text_add(out, " ");
     faro_markup_add(out, row->at[s]);
   }
-  if (row->rewards_only) faro_text_add(out, " (rewards only)");
+  if (row->rewards_only && faro_view_rewards_differ(report)) faro_text_add(out, " (rewards only)");
 }
 
 static void add_price(const faro_report *report, const faro_view_row *row, faro_text *out) {
@@ -283,7 +283,8 @@ static void add_summary(const faro_report *report, size_t problems, faro_text *o
     faro_text_add(out, "%s<li>With %s%s use <b>", any ? "" : "<ul>\n", faro_words_trusted(t),
                   2 * wins > problems ? "" : " it depends: mostly");
     faro_markup_add(out, winner->label);
-    faro_text_add(out, "</b>%s: the best ", winner->rewards_only ? " (rewards only)" : "");
+    faro_text_add(out, "</b>%s: the best ",
+                  winner->rewards_only && faro_view_rewards_differ(report) ? " (rewards only)" : "");
     if (wins == problems) faro_text_add(out, "everywhere");
     else faro_text_add(out, "at %zu of %zu points", wins, problems);
     add_prices(report, t, out);

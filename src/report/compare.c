@@ -235,8 +235,6 @@ static void add_lonely(const faro_comparison *c, size_t side, faro_text *out) {
   if (count > 0) faro_text_add(out, "\n");
 }
 
-static void add_plain(faro_text *out, const char *value) { faro_text_put(out, value); }
-
 /* How the differences were taken. */
 static void add_method(const faro_comparison *c, faro_text *out) {
   size_t paired = 0;
@@ -333,8 +331,8 @@ char *faro_comparison_table(const faro_comparison *c, const char *first, const c
   add_settings(c, &notes);
   add_lonely(c, 0, &notes);
   add_lonely(c, 1, &notes);
-  faro_view_add_limited(c->report[0], true, "first: ", "\n", add_plain, &notes);
-  faro_view_add_limited(c->report[1], true, "second: ", "\n", add_plain, &notes);
+  faro_view_add_limited(c->report[0], "first: ", "\n", faro_text_put, &notes);
+  faro_view_add_limited(c->report[1], "second: ", "\n", faro_text_put, &notes);
   faro_grid_print_text(&out, &style, FARO_TINT_PLAIN, notes.data);
   if (out.failed || notes.failed) faro_text_clear(&out);
   faro_text_clear(&notes);

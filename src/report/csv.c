@@ -62,6 +62,25 @@ enum {
   IS_ROWS_ROWS = 1
 };
 
+/* What is promised: epsilon to contributions, then the words, quoted. */
+static void add_claim(const faro_view_row *row, bool level, faro_text *out) {
+  const bool is_private = faro_view_is_private(row);
+  add_number(out, row->epsilon, ',');
+  add_number(out, row->delta, ',');
+  add_number(out, is_private ? row->contributions : (double)NAN, ',');
+  add_quoted(out, row->trust);
+  if (level) add_quoted(out, row->level);
+  add_quoted(out, row->standing);
+  faro_text_put(out, "\"");
+  faro_view_add_by(row, add_doubled, out);
+  faro_text_put(out, "\",");
+  if (is_private)
+    add_quoted(out, faro_protects_name(row->rewards_only ? FARO_PROTECTS_REWARDS : FARO_PROTECTS_ALL));
+  else faro_text_put(out, ",");
+  if (row->assumes) add_quoted(out, row->assumes);
+  else faro_text_put(out, ",");
+}
+
 /* A swept key has its column already. batch_users is the batch that was played, even if the
  * experiment says auto; empty if it changed during the run (anytime). */
 char *faro_report_summary_csv(const faro_report *report) {
@@ -79,7 +98,7 @@ char *faro_report_summary_csv(const faro_report *report) {
   if (csv && (rows || !IS_ROWS_##where)) faro_text_add(&out, "%s,", name);
 #include <faro/outcomes.def>
 #undef OUTCOME
-  faro_text_add(&out, "claim_epsilon,claim_delta,claim_contributions,trust,%sstanding,by\n",
+  faro_text_add(&out, "claim_epsilon,claim_delta,claim_contributions,trust,%sstanding,by,protects,assumes\n",
                 level ? "level," : "");
   for (size_t i = 0; i < report->count; i++) {
     const faro_view_row *row = &report->row[i];
@@ -112,15 +131,7 @@ char *faro_report_summary_csv(const faro_report *report) {
   if (csv && (rows || !IS_ROWS_##where)) add_number(&out, row->member, ',');
 #include <faro/outcomes.def>
 #undef OUTCOME
-    add_number(&out, row->epsilon, ',');
-    add_number(&out, row->delta, ',');
-    add_number(&out, faro_view_is_private(row) ? row->contributions : (double)NAN, ',');
-    add_quoted(&out, row->trust);
-    if (level) add_quoted(&out, row->level);
-    add_quoted(&out, row->standing);
-    faro_text_put(&out, "\"");
-    faro_view_add_by(row, add_doubled, &out);
-    faro_text_put(&out, "\",");
+    add_claim(row, level, &out);
     if (!out.failed) out.data[out.length - 1] = '\n'; /* in place of the last comma */
   }
   return finish(&out);

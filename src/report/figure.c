@@ -266,7 +266,7 @@ void faro_figure_add_name(const faro_figure *f, size_t line, faro_text *out) {
       faro_text_add(out, ", %s %s", f->report->sweep[k], row->at[k]);
   if (f->line[line].unproven == f->line[line].rows) faro_text_add(out, " (not proven)");
   else if (f->line[line].unproven > 0) faro_text_add(out, " (not proven where dashed)");
-  if (row->rewards_only) faro_text_add(out, " (rewards only)");
+  if (row->rewards_only && faro_view_rewards_differ(f->report)) faro_text_add(out, " (rewards only)");
 }
 
 void faro_figure_add_panel(const faro_figure *f, size_t panel, faro_text *out) {

@@ -166,8 +166,8 @@ PERCENT_COLUMN(shifted, row->shifted)
 static const column columns[] = {
     {"algorithm", NULL, true, false, add_label, NULL},
     {NULL, "mean of all instances, and the 95 % interval of the mean", false, false, add_regret, regret_of},
-    {"learnt", "1 − the measure / that of one who learns nothing (see above)", false, false, add_learnt,
-     learnt_of},
+    {"learnt", "the share that it avoids of what one who learns nothing would lose (see above)", false, false,
+     add_learnt, learnt_of},
     {"× no privacy", "times the best row without privacy", false, false, add_price, price_of},
     {"batch", "users of the first batch", false, false, add_batch, batch_of},
     {"claim (ε, δ)", NULL, true, false, add_claim, epsilon_of},
@@ -421,13 +421,13 @@ static void add_lead(const faro_report *report, faro_text *out) {
     faro_text_add(
         out,
         "<p><b>%s</b> is %s, in the last tenth of the horizon: 0 is perfect. <b>Learnt</b> is the "
-        "share of what %s would lose that was not lost: 100&#8239;%% is perfect, 0 no "
-        "better than that. The linear policy fitted to the whole file (ridge regression on the same "
-        "features) is a reference that sees everything.</p>\n",
+        "share of the %s of %s that it avoids: 100&#8239;%% is perfect, 0 no better. The linear policy "
+        "fitted to the whole file (ridge regression on the same features) is a reference that sees "
+        "everything.</p>\n",
         strcmp(report->measure->name, "loss") == 0 ? "Loss" : "Error rate",
         strcmp(report->measure->name, "loss") == 0 ? "1 less the mean reward, on the scale from 0 to 1"
                                                    : "the share of people for whom a wrong class was picked",
-        faro_view_base_name(report));
+        faro_view_has_classes(report) ? "errors" : "loss", faro_view_base_name(report));
   else
     faro_text_add(out, "<p><b>Error</b> is the greatest distance, over all times, between the published "
                        "running sum and the true one: 0 is perfect.</p>\n");

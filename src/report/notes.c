@@ -71,30 +71,41 @@ static bool same_limit(const faro_view_row *a, const faro_view_row *b, bool assu
   return a->assumes && b->assumes && strcmp(a->assumes, b->assumes) == 0;
 }
 
-/* Row i's limit, if it has one that no earlier row has, and the labels of all rows that have it. */
+bool faro_view_rewards_differ(const faro_report *report) {
+  size_t count[2] = {0};
+  for (size_t i = 0; i < report->count; i++)
+    if (faro_view_is_private(&report->row[i])) count[report->row[i].rewards_only]++;
+  return count[false] > 0 && count[true] > 0;
+}
+
+/* Row i's limit, if it has one that no earlier row has, and the labels of all rows that have it,
+ * unless all private ones do. */
 static void add_limit(const faro_report *report, size_t i, bool assumed,
                       void (*add)(faro_text *, const char *), faro_text *out) {
   const faro_view_row *row = &report->row[i];
   for (const faro_view_row *other = report->row; other < row; other++)
     if (same_limit(other, row, assumed)) return;
   if (!same_limit(row, row, assumed)) return;
+  bool all = true;
+  for (size_t j = 0; j < report->count; j++)
+    all &= !faro_view_is_private(&report->row[j]) || same_limit(row, &report->row[j], assumed);
   faro_text_add(out, assumed ? "assumes that " : "rewards only");
   if (assumed) add(out, row->assumes);
-  for (size_t j = i; j < report->count; j++) {
+  for (size_t j = i; j < report->count && !all; j++) {
     bool said = !same_limit(row, &report->row[j], assumed);
     for (size_t k = i; k < j && !said; k++)
       said = same_limit(row, &report->row[k], assumed) && same_label(&report->row[k], &report->row[j]);
     if (said) continue;
-    faro_text_add(out, j > i ? ", " : ": ");
+    faro_text_add(out, j > i ? ", " : assumed ? ": " : " (");
     add(out, report->row[j].label);
   }
-  if (!assumed) faro_text_add(out, ": what was shown and played is not protected");
+  if (!assumed) faro_text_add(out, "%s: what was shown and played is not protected", all ? "" : ")");
 }
 
-void faro_view_add_limited(const faro_report *report, bool assumed, const char *before, const char *after,
+void faro_view_add_limited(const faro_report *report, const char *before, const char *after,
                            void (*add)(faro_text *, const char *), faro_text *out) {
   for (size_t i = 0; i < report->count; i++)
-    for (int kind = 0; kind <= (assumed ? 1 : 0); kind++) {
+    for (int kind = 0; kind <= 1; kind++) {
       faro_text line = FARO_TEXT_INIT;
       add_limit(report, i, kind == 1, add, &line);
       if (line.length > 0) {
@@ -116,19 +127,17 @@ static void add_place(const faro_report *report, const faro_view_row *row, const
   }
 }
 
-/* The rows of a label that learnt nothing: how many, of how many, how many of them did even worse,
- * and beside which uniform play. */
+/* The rows of a label that learnt nothing: how many, how many of them did even worse, and beside
+ * which uniform play. */
 typedef struct idle {
-  size_t count, all, worse;
+  size_t count, worse;
   double least, most;
 } idle;
 
 static idle find_idle(const faro_report *report, const faro_view_row *row) {
   idle found = {.least = INFINITY};
   for (const faro_view_row *other = row; other < report->row + report->count; other++) {
-    if (!same_label(other, row)) continue;
-    found.all++;
-    if (!faro_view_learnt_nothing(other)) continue;
+    if (!same_label(other, row) || !faro_view_learnt_nothing(other)) continue;
     found.count++;
     found.worse += other->learnt < -NOTHING;
     found.least = fmin(found.least, other->uniform);
@@ -137,11 +146,20 @@ static idle find_idle(const faro_report *report, const faro_view_row *row) {
   return found;
 }
 
-static void add_idle_places(const faro_report *report, const faro_view_row *row, size_t count,
-                            void (*add)(faro_text *, const char *), faro_text *out) {
+/* Where something is true of a label, whose first row this is; nothing if it is true everywhere. */
+static void add_places(const faro_report *report, const faro_view_row *row,
+                       bool (*is_true)(const faro_view_row *), void (*add)(faro_text *, const char *),
+                       faro_text *out) {
+  size_t all = 0;
+  size_t count = 0;
   size_t shown = 0;
   for (const faro_view_row *other = row; other < report->row + report->count; other++) {
-    if (!same_label(other, row) || !faro_view_learnt_nothing(other) || shown == POINTS_SHOWN) continue;
+    all += same_label(other, row);
+    count += same_label(other, row) && is_true(other);
+  }
+  if (count == all) return;
+  for (const faro_view_row *other = row; other < report->row + report->count; other++) {
+    if (!same_label(other, row) || !is_true(other) || shown == POINTS_SHOWN) continue;
     const bool short_form = shown++ > 0 && report->sweeps == 1;
     if (short_form) faro_text_add(out, ", ");
     if (short_form) add(out, other->at[0]);
@@ -161,7 +179,7 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
     faro_text_add(out, "%s", before);
     add(out, row->label);
     faro_text_add(out, " learnt nothing");
-    if (found.count < found.all) add_idle_places(report, row, found.count, add, out);
+    add_places(report, row, faro_view_learnt_nothing, add, out);
     faro_text_add(out, ": its %s is %s uniform play%s (%s", faro_view_word(report),
                   found.worse == found.count ? "above that of" : "that of",
                   found.worse > 0 && found.worse < found.count ? " or more" : "",
@@ -171,8 +189,8 @@ void faro_view_add_learnt(const faro_report *report, const char *before, const c
   }
 }
 
-/* Whether a row learnt no more than which single arm is best: its interval reaches that arm's
- * measure. Others that learnt nothing are named already. */
+/* Whether a row may have learnt no more than which single arm is best: its interval reaches that
+ * arm's measure. Others that learnt nothing are named already. */
 static bool is_no_better(const faro_report *report, const faro_view_row *row) {
   const double reach = isfinite(row->high) ? row->high : row->regret.mean;
   return faro_view_has_rows(report) && strcmp(row->learner, "uniform") != 0 &&
@@ -185,7 +203,7 @@ void faro_view_add_no_better(const faro_report *report, const char *before, cons
   for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
     if (!is_no_better(report, row)) continue;
     if (count == 0)
-      faro_text_add(out, "%sno better than always %s: ", before,
+      faro_text_add(out, "%snot clearly better than always %s: ", before,
                     faro_view_has_classes(report) ? "naming the most frequent class"
                                                   : "playing the best single arm");
     if (count++ >= NAMES_SHOWN) continue;
@@ -258,18 +276,24 @@ void faro_view_add_schedules(const faro_report *report, const char *before, cons
   }
 }
 
-/* Where a batch is too small for its claim to gain more than a hundredth by mixing. */
+/* Whether a batch is too small for its claim to gain more than a hundredth by mixing. */
+static bool is_idle_shuffler(const faro_view_row *row) {
+  return strcmp(row->trust, "shuffle") == 0 && row->local_epsilon <= 1.01 * row->epsilon &&
+         row->local_delta <= row->delta;
+}
+
 void faro_view_add_idle_shufflers(const faro_report *report, const char *before, const char *after,
                                   void (*add)(faro_text *, const char *), faro_text *out) {
   size_t count = 0;
   for (const faro_view_row *row = report->row; row < report->row + report->count; row++) {
-    if (strcmp(row->trust, "shuffle") != 0 ||
-        !(row->local_epsilon <= 1.01 * row->epsilon && row->local_delta <= row->delta))
-      continue;
-    if (++count > NAMES_SHOWN) continue;
+    bool adds_nothing = false;
+    for (const faro_view_row *other = row; is_first(report, row) && other < report->row + report->count;
+         other++)
+      adds_nothing |= same_label(other, row) && is_idle_shuffler(other);
+    if (!adds_nothing || ++count > NAMES_SHOWN) continue;
     faro_text_add(out, "%s", count > 1 ? "; " : before);
     add(out, row->label);
-    add_place(report, row, " at ", add, out);
+    add_places(report, row, is_idle_shuffler, add, out);
   }
   if (count > NAMES_SHOWN) faro_text_add(out, " and %zu more", count - NAMES_SHOWN);
   if (count > 0)

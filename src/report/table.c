@@ -121,14 +121,15 @@ static void put_sum(const sheet *s, const faro_view_row *row, faro_grid_cell *to
   snprintf(to->text, FARO_GRID_CELL, "%s", faro_bytes(row->bytes, text));
 }
 
-static void add_plain(faro_text *out, const char *value) { faro_text_add(out, "%s", value); }
-
+/* What a claim assumes is long, so a note says it. */
 static void put_claim(const sheet *s, const faro_view_row *row, faro_grid_cell *to) {
   faro_text claim = FARO_TEXT_INIT;
   char pair[FARO_PAIR_SIZE];
   if (isfinite(row->epsilon)) faro_text_add(&claim, "%s ", faro_pair_above(row->epsilon, row->delta, pair));
   faro_text_add(&claim, "%s", row->standing);
-  if (!s->brief) faro_view_add_terms(row, add_plain, &claim);
+  faro_view_row short_row = *row;
+  short_row.assumes = NULL;
+  if (!s->brief) faro_view_add_terms(&short_row, faro_text_put, &claim);
   else if (row->rewards_only) faro_text_add(&claim, ", rewards only");
   snprintf(to->text, FARO_GRID_CELL, "%s", claim.failed ? row->standing : claim.data);
   faro_text_clear(&claim);
@@ -154,7 +155,7 @@ static const column columns[] = {
     {"batch", has_batch, put_batch, 2, false},
     {"refused", has_refused, put_refused, 4, false},
     {"sends", has_sends, put_sends, 6, false},
-    {"all send", has_sum, put_sum, 7, false},
+    {"in total", has_sum, put_sum, 7, false},
     {"trust", always, put_trust, 5, true},
     {"claim", always, put_claim, 0, true},
 };
@@ -268,19 +269,19 @@ static void add_notes(const sheet *s, const faro_table_style *style, faro_text *
   faro_text learnt = FARO_TEXT_INIT;
   faro_text plain = FARO_TEXT_INIT;
   faro_text unproven = FARO_TEXT_INIT;
-  faro_view_add_learnt(report, "", "\n", add_plain, &learnt);
-  faro_view_add_no_better(report, "", "\n", add_plain, &learnt);
+  faro_view_add_learnt(report, "", "\n", faro_text_put, &learnt);
+  faro_view_add_no_better(report, "", "\n", faro_text_put, &learnt);
   faro_view_add_yardstick(report, "", "\n", &plain);
-  faro_view_add_limited(report, s->brief, "", "\n", add_plain, &plain);
-  faro_view_add_data(report, "", "\n", add_plain, &plain);
-  faro_view_add_comparisons(report, "", "\n", add_plain, &plain);
-  faro_view_add_schedules(report, "", "\n", add_plain, &plain);
-  faro_view_add_idle_shufflers(report, "", "\n", add_plain, &plain);
-  faro_view_add_bends(report, "", "\n", add_plain, &plain);
-  faro_view_add_left_out(report, "", "\n", add_plain, &plain);
+  faro_view_add_limited(report, "", "\n", faro_text_put, &plain);
+  faro_view_add_data(report, "", "\n", faro_text_put, &plain);
+  faro_view_add_comparisons(report, "", "\n", faro_text_put, &plain);
+  faro_view_add_schedules(report, "", "\n", faro_text_put, &plain);
+  faro_view_add_idle_shufflers(report, "", "\n", faro_text_put, &plain);
+  faro_view_add_bends(report, "", "\n", faro_text_put, &plain);
+  faro_view_add_left_out(report, "", "\n", faro_text_put, &plain);
   faro_view_add_refused(report, "", "\n", &plain);
   faro_view_add_phases(report, "", "\n", &plain);
-  faro_view_add_early(report, "", "\n", add_plain, &plain);
+  faro_view_add_early(report, "", "\n", faro_text_put, &plain);
   add_misspecified(report, &plain);
   explain(report, &unproven);
   faro_grid_print_text(out, style, FARO_TINT_YELLOW, learnt.data);
@@ -309,8 +310,6 @@ char *faro_report_table(const faro_report *report, faro_table_style style) {
              .per_user = faro_digits_of(report, per_user_of),
              .behind = faro_digits_of(report, behind_of)};
   if (!g.cell) return NULL;
-  for (size_t i = 0; i < report->count; i++)
-    s.brief |= report->row[i].assumes && strlen(report->row[i].assumes) > FARO_GRID_CELL / 2;
   fit(&s, &style, &g);
   add_head(report, &style, &out);
   faro_text_add(&out, "\n");

@@ -100,12 +100,14 @@ const char *faro_exponent(double value, char out[static 32]);
 /* Appends what a claim leaves out and what it assumes: ", rewards only", ", assumes that ...";
  * `add` writes text of the document. */
 void faro_view_add_limits(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out);
+/* Whether some private rows protect rewards only, and others do not. */
+bool faro_view_rewards_differ(const faro_report *report);
 /* Appends what a claim says besides (epsilon, delta): ", user level (16 rounds)", ", actions
  * hidden", its limits, ", local (3, 0)". */
 void faro_view_add_terms(const faro_view_row *row, void (*add)(faro_text *, const char *), faro_text *out);
 /* Appends the limits of claims in sentences, with the algorithms (notes.c): what protects rewards
- * only, and, if asked for, what is assumed. */
-void faro_view_add_limited(const faro_report *report, bool assumed, const char *before, const char *after,
+ * only, and what is assumed. */
+void faro_view_add_limited(const faro_report *report, const char *before, const char *after,
                            void (*add)(faro_text *, const char *), faro_text *out);
 
 /* Appends the proof, with what it assumes and what it leaves out; `add` writes a text. */
@@ -150,7 +152,7 @@ void faro_view_add_data(const faro_report *report, const char *before, const cha
                         void (*add)(faro_text *, const char *), faro_text *out);
 /* Appends a text of the document, or "?" if it has control characters. */
 void faro_view_add_clean(const char *value, void (*add)(faro_text *, const char *), faro_text *out);
-/* Rows of files: appends the others that are no better than the best single arm. */
+/* Rows of files: appends the others that are not clearly better than the best single arm. */
 void faro_view_add_no_better(const faro_report *report, const char *before, const char *after,
                              void (*add)(faro_text *, const char *), faro_text *out);
 /* Appends the algorithms that differ in the learner alone but for their batches, one line for each

@@ -331,8 +331,6 @@ static void add_figures(page *p) {
   }
 }
 
-static void add_plain(faro_text *out, const char *text) { faro_text_add(out, "%s", text); }
-
 static void add_runs(page *p) {
   char text[32];
   for (size_t i = 0; i < p->chapter->runs; i++) {
@@ -341,7 +339,7 @@ static void add_runs(page *p) {
     faro_text_add(&line, "faro run %s%s%s%s: %s; files in %s", p->chapter->name,
                   run->calibration ? " --set calibration=" : "", run->calibration ? run->calibration : "",
                   p->book->quick ? " --quick" : "", seconds_text(run->seconds, text), run->folder);
-    faro_view_add_left_out(run->report, "; ", "", add_plain, &line);
+    faro_view_add_left_out(run->report, "; ", "", faro_text_put, &line);
     paragraph(p, &line);
   }
 }

@@ -452,16 +452,16 @@ there_and_back() {
 	gaussian --epsilon 1 --delta 0.1|sensitivity|0|a number above 0, at most 1000000
 	gaussian --epsilon 1 --delta 0.1|sensitivity|-2|a number above 0, at most 1000000
 	gaussian --epsilon 1 --delta 0.1|sensitivity|1e7|a number above 0, at most 1000000
-	gaussian --delta 0.1|sigma|0|a number from 1e-06 to 1000000000
-	gaussian --delta 0.1|sigma|1e10|a number from 1e-06 to 1000000000
-	laplace|scale|0|a number from 1e-06 to 1000000000
+	gaussian --delta 0.1|sigma|0|a number from 1e-6 to 1000000000
+	gaussian --delta 0.1|sigma|1e10|a number from 1e-6 to 1000000000
+	laplace|scale|0|a number from 1e-6 to 1000000000
 	laplace|epsilon|0|a number from 0.0001 to 1000
 	laplace --epsilon 1|delta|1|a number from 1e-15 to 0.999, or 0
 	laplace --epsilon 1|delta|-0|a number from 1e-15 to 0.999, or 0
 	discrete-laplace --epsilon 1|sensitivity|1.5|a whole number from 1 to 1000000
 	discrete-gaussian --epsilon 1 --delta 0.1|sensitivity|0.5|a whole number from 1 to 1000000
 	discrete-gaussian --epsilon 1|delta|0|a number from 1e-15 to 0.999
-	discrete-gaussian --delta 0.1|sigma|-3|a number from 1e-06 to 1000000000
+	discrete-gaussian --delta 0.1|sigma|-3|a number from 1e-6 to 1000000000
 	response|local-epsilon|0|a number from 0.0001 to 1000
 	response --local-epsilon 1|delta|2|a number from 1e-15 to 0.999, or 0
 	bits --dimension 1 --sensitivity 1 --delta 1e-6 --epsilon 1|users|0|a whole number from 1 to 1000000000
@@ -518,15 +518,15 @@ there_and_back() {
 
 @test "wrong lists: file, line, key and what is allowed" {
   check_test
-  refused_list '2: sigma must be a number from 1e-06 to 1000000000 (got -1)' \
+  refused_list '2: sigma must be a number from 1e-6 to 1000000000 (got -1)' \
     '- {mechanism: laplace, scale: 1}\n- {mechanism: gaussian, sigma: -1}\n'
-  refused_list '1: sigma must be a number from 1e-06 to 1000000000 (got "2")' '- {mechanism: gaussian, sigma: "2"}\n'
-  refused_list '1: sigma must be a number from 1e-06 to 1000000000 (got a list)' '- {mechanism: gaussian, sigma: [2]}\n'
-  refused_list '1: sigma must be a number from 1e-06 to 1000000000 (got .nan)' '- {mechanism: gaussian, sigma: .nan}\n'
+  refused_list '1: sigma must be a number from 1e-6 to 1000000000 (got "2")' '- {mechanism: gaussian, sigma: "2"}\n'
+  refused_list '1: sigma must be a number from 1e-6 to 1000000000 (got a list)' '- {mechanism: gaussian, sigma: [2]}\n'
+  refused_list '1: sigma must be a number from 1e-6 to 1000000000 (got .nan)' '- {mechanism: gaussian, sigma: .nan}\n'
   refused_list '3: unknown key "scal" in laplace (did you mean scale?); allowed: mechanism, sensitivity, scale, times' \
     '-\n  mechanism: laplace\n  scal: 1\n'
   refused_list '1: unknown key "sigma" in laplace' '- {mechanism: laplace, sigma: 1}\n'
-  refused_list '1: sigma is missing in gaussian: a number from 1e-06 to 1000000000' '- {mechanism: gaussian}\n'
+  refused_list '1: sigma is missing in gaussian: a number from 1e-6 to 1000000000' '- {mechanism: gaussian}\n'
   refused_list '1: mechanism must be one of gaussian, laplace, response, pure (got gausian; did you mean gaussian?)' \
     '- {mechanism: gausian, sigma: 1}\n'
   refused_list '1: mechanism is missing in a mechanism: one of gaussian, laplace, response, pure' '- {sigma: 1}\n'

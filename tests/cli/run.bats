@@ -151,6 +151,10 @@ rivals() {
   has "$output" $'\none: the shuffler adds nothing here; each message promises as much by itself\n'
   faro 0 run "$T/idle.yaml" --quiet --out "$T/b" --set epsilon=0.5 --set batch=250
   not has "$output" "adds nothing"
+  faro 0 run "$T/idle.yaml" --quiet --out "$T/c" --set 'epsilon=[0.5, 4, 5]' --set batch=250
+  has "$output" $'\none at epsilon 4, 5: the shuffler adds nothing here;'
+  faro 0 run "$T/idle.yaml" --quiet --out "$T/d" --set 'epsilon=[4, 5]'
+  has "$output" $'\none: the shuffler adds nothing here;'
 }
 
 @test "honest: the claim counts on the noise of this share of a batch, and a campaign promises the same" {
@@ -179,7 +183,8 @@ rivals() {
     $r.regret.mean == $c.regret_mean and $r.regret.sd == $c.regret_sd and $r.regret.se == $c.regret_se and
     $r.regret.q25 == $c.regret_q25 and $r.regret.median == $c.regret_median and $r.regret.q75 == $c.regret_q75 and
     $r.bytes_per_user == $c.bytes_per_user and $r.updates == $c.updates and $r.shifted == $c.shifted and
-    $r.claim.epsilon == $c.claim_epsilon and $r.claim.delta == $c.claim_delta and $r.claim.by == $c.by)' <<<"$output"
+    $r.claim.epsilon == $c.claim_epsilon and $r.claim.delta == $c.claim_delta and $r.claim.by == $c.by and
+    $r.claim.assumes == $c.assumes and ($c.claim_epsilon == null or $r.claim.protects == $c.protects))' <<<"$output"
   csv_rows "$T/a/curves.csv" | jq -s '.[1:] | map(.[3])' >"$T/curve"
   jq -e --slurpfile curve "$T/curve" '[.results[].curve.mean[]] == $curve[0]' "$T/a/run.json"
 }
@@ -705,23 +710,24 @@ sums() {
 	YAML
   faro 0 run "$T/open.yaml" --quiet --out "$T/o"
   [ "$(grep -c "proven, rewards only" <<<"$output")" -eq 1 ]
-  has "$output" "rewards only: a: what was shown and played is not protected"
+  has "$output" $'\nrewards only (a): what was shown and played is not protected\n'
   [ "$(grep -c "proven, rewards only" "$T/o/table.tex")" -eq 1 ]
   has "$(cat "$T/o/open.svg")" ">a (rewards only)<"
   has "$(cat "$T/o/open.svg")" "Rewards only: what was shown and played is"
   has "$(cat "$T/o/report.html")" "any guess about one user's reward in one round by "
   has "$(cat "$T/o/report.html")" "What users were shown and what they played is not protected: it is published as it is."
   has "$(cat "$T/o/report.html")" "any guess about one round of one user by "
-  [ "$(grep -c "rewards only: arms are public" "$T/o/summary.csv")" -eq 1 ]
+  [ "$(grep -c 'rewards only: arms are public","rewards",$' "$T/o/summary.csv")" -eq 1 ]
+  [ "$(grep -c '","all",$' "$T/o/summary.csv")" -eq 1 ]
   faro 0 run "$T/open.yaml" --dry-run
   [ "$(grep -c "trust: local, rewards only" <<<"$output")" -eq 1 ]
   faro 0 compare "$T/o" "$T/o"
-  has "$output" "first: rewards only: a: what was shown and played is not protected"
+  has "$output" "first: rewards only (a): what was shown and played is not protected"
   # A run of before: its settings say it.
   jq 'del(.results[].claim.protects, .results[].claim.assumes)' "$T/o/run.json" >"$T/old.json"
   mkdir -p "$T/old" && mv "$T/old.json" "$T/old/run.json"
   faro 0 report "$T/old"
-  has "$output" "rewards only: a: what was shown"
+  has "$output" "rewards only (a): what was shown"
   has "$(cat "$T/old/report.html")" "any guess about one user's reward in one round by "
 }
 

@@ -91,5 +91,5 @@ finish() {
 
 # A CSV file as JSON, a line an array (texts here hold neither ",," nor quotes).
 csv_rows() {
-  sed -e '1s/[^,]*/"&"/g' -e ':a' -e 's/,,/,null,/' -e 'ta' -e 's/.*/[&]/' "$1" | jq -c .
+  sed -e '1s/[^,]*/"&"/g' -e ':a' -e 's/,,/,null,/' -e 'ta' -e 's/,$/,null/' -e 's/.*/[&]/' "$1" | jq -c .
 }

@@ -226,7 +226,7 @@ static int no_answer(const account *a) {
   char delta[FARO_NUMBER_SIZE];
   if (strcmp(a->bad, "epsilon") == 0 && a->given & ACCOUNT_BIT(DELTA))
     fprintf(stderr, "faro account: no epsilon reaches delta %s with this noise; try a larger --delta\n",
-            faro_number(a->value[ACCOUNT_DELTA], delta));
+            faro_short(a->value[ACCOUNT_DELTA], delta));
   else fprintf(stderr, "faro account: %s has no finite %s for these values\n", a->mechanism->name, a->bad);
   return EXIT_INPUT;
 }
@@ -235,7 +235,7 @@ static void print_number(const json_t *value) {
   char text[FARO_NUMBER_SIZE];
   if (json_is_null(value)) printf("none (out of the theorem's range)");
   else if (json_is_integer(value)) printf("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-  else printf("%s", faro_number(json_real_value(value), text));
+  else printf("%s", faro_short(json_real_value(value), text));
 }
 
 /* Prints the points of a curve, one per line. */

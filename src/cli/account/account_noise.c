@@ -28,8 +28,8 @@ static int noise_found(account *a, const char *field, double value, const char *
   char d[FARO_NUMBER_SIZE];
   account_put(a, field, value);
   account_say(a, "The least %s of %s noise on a value of sensitivity %s that is (%s, %s)-private, by %s.",
-              field, noise, faro_number(sensitivity(a), s), faro_number(a->value[ACCOUNT_EPSILON], e),
-              faro_number(a->value[ACCOUNT_DELTA], d), result);
+              field, noise, faro_short(sensitivity(a), s), faro_short(a->value[ACCOUNT_EPSILON], e),
+              faro_short(a->value[ACCOUNT_DELTA], d), result);
   return EXIT_DONE;
 }
 
@@ -41,9 +41,9 @@ static int privacy_found(account *a, const char *field, double value, account_op
   const account_option given = field[0] == 'e' ? ACCOUNT_DELTA : ACCOUNT_EPSILON;
   account_put(a, field, value);
   account_say(a, "The least %s at %s %s of %s noise with %s %s on a value of sensitivity %s, by %s.", field,
-              account_option_name(given), faro_number(a->value[given], other), noise,
-              account_option_name(noise_option), faro_number(a->value[noise_option], n),
-              faro_number(sensitivity(a), s), result);
+              account_option_name(given), faro_short(a->value[given], other), noise,
+              account_option_name(noise_option), faro_short(a->value[noise_option], n),
+              faro_short(sensitivity(a), s), result);
   return EXIT_DONE;
 }
 

@@ -638,9 +638,10 @@ static void test_limits__are_in_every_output(void **state) {
   for (size_t width = 0; width <= 140; width += 70) {
     char *table = faro_report_table(report, (faro_table_style){.width = width});
     assert_int_equal(count_of(table, "proven, rewards only"), 6);
-    assert_int_equal(count_of(table, "rewards only: a \"b\", <c>&: what was shown and"), 1);
+    assert_int_equal(count_of(table, "\nrewards only: what was shown and"), 1);
     assert_non_null(strstr(table, "assumes that it is <public> & so named"));
-    assert_non_null(strstr(table, " whole: a \"b\", <c>&"));
+    assert_non_null(strstr(table, " whole\n"));
+    assert_null(strstr(table, "rewards only, assumes"));
     free(table);
   }
   static char *(*const written[])(const faro_report *) = {faro_report_html, faro_report_latex,
@@ -648,7 +649,7 @@ static void test_limits__are_in_every_output(void **state) {
   static const char *const words[][2] = {
       {"it is &lt;public&gt; &amp; so named", "any guess about one user's reward"},
       {"it is \\textless{}public\\textgreater{} \\& so named", "proven}, rewards only, assumes that"},
-      {"assumes that it is <public> & so named", "; rewards only: arms are public"},
+      {"assumes that it is <public> & so named", "; rewards only: arms are public\",\"rewards\",\"it is"},
       {"Assumed: it is <public> & so named", "Rewards only: what was shown"}};
   for (size_t i = 0; i < 4; i++) {
     char *text = written[i](report);
@@ -658,14 +659,14 @@ static void test_limits__are_in_every_output(void **state) {
     free(text);
   }
   char *svg = faro_report_svg(report);
-  assert_int_equal(count_of(svg, "(rewards only)"), 2);
+  assert_null(strstr(svg, "(rewards only)")); /* it would be after every name */
   assert_non_null(strstr(svg, "it is &lt;public&gt; &amp; so named"));
   free(svg);
   faro_comparison *comparison = NULL;
   assert_ok(faro_comparison_create(&comparison, report, report, error));
   char *table = faro_comparison_table(comparison, "one", "other", (faro_table_style){0});
-  assert_int_equal(count_of(table, "whole: a \"b\", <c>&\n"), 2);
-  assert_int_equal(count_of(table, "rewards only: a \"b\", <c>&: what was shown and played"), 2);
+  assert_int_equal(count_of(table, " whole\n"), 2);
+  assert_int_equal(count_of(table, ": rewards only: what was shown and played"), 2);
   free(table);
   faro_comparison_destroy(comparison);
   faro_report_destroy(report);
