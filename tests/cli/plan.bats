@@ -29,7 +29,8 @@ small=(--users 1000 --dimension 2 --arms 3 --epsilon 2 --contexts fixed --instan
   slow_test
   faro 0 plan --users 300 --dimension 10 --arms 20 --epsilon 0.1 --quiet
   has "$output" "It learns nothing that could be seen"
-  has "$output" "Each user sends 332 B."
+  has "$output" "332 B  shuffle-bits"
+  has "$output" "Each user sends 160 B."
   has "$output" "Everybody was simulated."
 }
 

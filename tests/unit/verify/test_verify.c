@@ -475,7 +475,9 @@ static char *changed(const char *text, double factor) {
         json_string_value(json_object_get(json_object_get(result, "settings"), "calibration"));
     assert_non_null(calibration);
     if (grounds && strcmp(calibration, "tight") == 0) change(grounds, factor);
-    else json_object_set_new(json_object_get(result, "claim"), "proven", json_false());
+    else
+      json_object_update_new(json_object_get(result, "claim"),
+                             json_pack("{s:b, s:s}", "proven", 0, "standing", "not proven"));
   }
   char *made = json_dumps(document, JSON_REAL_PRECISION(17));
   json_decref(document);
