@@ -29,6 +29,7 @@ import time
 
 import numpy as np
 
+L = np.sqrt(2)  # bound on the features of the published figures, (u, 1)
 BLOCK = 1 << 16  # numbers that are drawn at once
 
 
@@ -72,7 +73,7 @@ class Constants:
 
     def radius(self, shift):
         d, T = self.d, self.T
-        return np.sqrt(d * (self.most + shift)) + 0.5 * np.sqrt(d * np.log((1 + 2 * T / self.most) * T))  # L^2 = 2: the arms are (u, 1)
+        return np.sqrt(d * (self.most + shift)) + 0.5 * np.sqrt(d * np.log((1 + T * L**2 / self.most) * T))
 
 
 class Linucb(Constants):
@@ -149,12 +150,12 @@ class Linucb(Constants):
             self.sum_b += self.open_b
             self.open_V[:], self.open_b[:] = 0, 0
 
-    # Alg. 5 and 7: entries in [-1, 1] as numbers of ones among noise bits, with their mean taken off. z has a row per user.
+    # Alg. 5 and 7: entries in [-L, L] as numbers of ones among noise bits, with their mean taken off. z has a row per user.
     def through_bits(self, z, rounding, coins):
-        steps = (z + 1) * self.g
+        steps = (z / L + 1) * self.g
         floor = np.floor(steps)
         ones = floor + (rounding < steps - floor) + coins
-        return (ones - 0.25 * self.bits) / self.g - 1
+        return ((ones - 0.25 * self.bits) / self.g - 1) * L
 
     def send(self, x, y):
         """One user's message."""
@@ -325,14 +326,14 @@ class Array(Constants):
     # Alg. 5 and 7: all noise bits of a batch are one binomial, and so are the roundings of users with the same entry
     def through_bits(self, square, x, ones, users):
         def rounded(entries, count):
-            steps = (entries + 1) * self.g
+            steps = (entries / L + 1) * self.g
             floor = np.floor(steps)
             return count * floor + self.rng.binomial(count, steps - floor)
 
         ones = ones[:, None]
         total = np.concatenate((rounded(square, users), rounded(x, ones) + rounded(0 * x, users - ones)), axis=1)
         total += self.rng.binomial(users * self.bits, 0.25, total.shape)
-        return (total - 0.25 * self.bits * users) / self.g - users
+        return ((total - 0.25 * self.bits * users) / self.g - users) * L
 
 
 def read_instances(path):

@@ -199,14 +199,14 @@ static void draw_gaussian(textbook *t, double *noise) {
   for (size_t i = 0; i < d; i++) noise[d * d + i] = t->sigma * normal(t);
 }
 
-/* Chowdhury & Zhou 2022, Alg. 5: an entry in [-1, 1] as a number of ones among noise bits; Alg. 7
+/* Chowdhury & Zhou 2022, Alg. 5: an entry in [-L, L] as a number of ones among noise bits; Alg. 7
  * subtracts the mean of the noise, and the shift. */
 static double through_bits(textbook *t, double z) {
-  const double steps = (z + 1) * t->g;
+  const double steps = (z / M_SQRT2 + 1) * t->g;
   uint64_t ones = (uint64_t)steps;
   ones += uniform(t) < steps - floor(steps);
   for (uint64_t i = 0; i < t->bits; i++) ones += uniform(t) < 0.25;
-  return ((double)ones - 0.25 * (double)t->bits) / t->g - 1;
+  return (((double)ones - 0.25 * (double)t->bits) / t->g - 1) * M_SQRT2;
 }
 
 /* Adds one user's message to the open batch. */
