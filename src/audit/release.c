@@ -24,7 +24,7 @@
  * test_release_noise.c) and the same information. A deployment is always played bit by bit. */
 static const double MESSAGE_BITS_MAX = 0x1p20;
 
-/* What is seen in place of a number that is none: far from all others. */
+/* Stands for NaN in a view: far from all other values. */
 static const double NO_NUMBER = 1e30;
 
 enum {
